@@ -1,0 +1,21 @@
+// One turn of the loop: who proposed what, and how it fared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cudaagent/candidate.h"
+#include "cudaagent/evaluation.h"
+
+namespace cudaagent {
+
+struct Attempt {
+  int number = 0;             // 0 is the init baseline
+  int parent = -1;            // the attempt this one was derived from, -1 = none
+  Candidate candidate;
+  Evaluation evaluation;
+  std::string feedback;       // what the proposer is told about it
+  bool confirmed_best = false;
+};
+
+}  // namespace cudaagent

@@ -1,0 +1,150 @@
+// The result of one evaluation: what was checked, what was measured, under which protocol.
+// JSON form: src/protocol/evaluation_json.h, documented in docs/evaluation.md.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cudaagent/verdict.h"
+
+namespace cudaagent {
+
+// Where it ran. Every figure carries this.
+struct DeviceStamp {
+  std::string kind;            // "gpu" or "cpu"
+  std::string name;            // "NVIDIA H200"; for the CPU device "PTX interpreter (models NVIDIA H200)"
+  std::string uuid;            // GPU-...; empty on the CPU device
+  std::string arch;            // "sm_90a"
+  std::string driver_version;  // "580.159.04", empty on the CPU device
+  std::string cuda_version;    // toolkit the worker was built with: "13.0"
+  std::string nvrtc_version;
+  std::string cupti_version;   // empty where CUPTI is not used
+  std::string torch_version;
+};
+
+// The rules of the game this evaluation was played under.
+struct ProtocolStamp {
+  int version = 1;
+  std::string precision;      // "fp32" | "tf32" | "torch-default"
+  std::string tier;           // the deciding tolerance tier: "verified", "kernelbench", "cuda-agent"
+  int trials = 0;             // fresh inputs checked
+  std::string clock;          // "cupti-graph" | "cupti-activity" | "cuda-events" | "estimated"
+  bool cold_l2 = true;
+  bool graph = false;         // the plan was captured and replayed as one CUDA graph
+  std::string baseline;       // which baseline decides: "compile" | "eager"
+  std::string note;           // anything a reader must know ("compile failed: eager decides")
+};
+
+// Resources of one compiled kernel. Zero where the device cannot tell.
+struct KernelResources {
+  std::string name;           // demangled, as the plan writes it
+  int registers = 0;          // per thread
+  int64_t local_bytes = 0;    // per thread: spills and stack
+  int64_t static_shared_bytes = 0;
+  int max_threads = 0;
+};
+
+struct CompileReport {
+  bool attempted = false;
+  bool cached = false;        // served by the cubin cache
+  double seconds = 0;
+  std::string log;            // NVRTC's log, capped and sanitised
+  std::string cubin_path;
+  std::string ptx_path;
+  std::vector<KernelResources> kernels;
+};
+
+// The worst element of the worst output, and how far wrong the whole is.
+struct Mismatch {
+  std::string output;         // "out0"
+  std::vector<int64_t> index;
+  double got = 0;
+  double expected = 0;
+  double abs_error = 0;
+  double rel_error = 0;
+  int64_t differing = 0;      // elements outside the deciding tier
+  int64_t total = 0;
+  std::string hint;           // a pattern in words ("all rows after 32 are wrong"), may be empty
+};
+
+struct TierResult {
+  std::string name;
+  bool passed = false;
+  double atol = 0;            // as applied: scaled by the output's RMS
+  double rtol = 0;
+};
+
+struct CheckReport {
+  int trials = 0;
+  int passed = 0;
+  double max_abs_error = 0;
+  double max_rel_error = 0;
+  std::vector<TierResult> tiers;
+  std::optional<Mismatch> mismatch;
+  std::vector<std::string> notes;
+};
+
+// A duration with its uncertainty. `median_ms` of `samples` iterations; [ci_low, ci_high] is a 95 %
+// bootstrap interval of the median. Not measured = std::nullopt in the holder, never 0.
+struct Timing {
+  double median_ms = 0;
+  double ci_low_ms = 0;
+  double ci_high_ms = 0;
+  int samples = 0;
+  double busy_ms = 0;         // sum of kernel durations of one iteration, 0 = not measured
+  int kernels = 0;            // device activities per iteration, 0 = not measured
+  std::string clock;          // as ProtocolStamp::clock
+};
+
+// Ratio of medians baseline / candidate with a 95 % bootstrap interval.
+struct Speedup {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// What the CPU device counted in one kernel of the plan. Deterministic.
+struct KernelCounters {
+  std::string name;
+  int64_t launches = 0;
+  int64_t instructions = 0;              // warp instructions
+  int64_t global_requests = 0;           // warp-level loads and stores
+  int64_t global_sectors = 0;            // 32-byte sectors they touched
+  int64_t global_bytes = 0;              // bytes the lanes asked for
+  int64_t shared_requests = 0;
+  int64_t shared_wavefronts = 0;         // 1 per request when free of bank conflicts
+  double active_lane_share = 0;          // mean active lanes per instruction / 32
+  double estimated_us = 0;
+};
+
+// Seconds spent, by stage ("parse", "compile", "load", "check", "time").
+using StageSeconds = std::map<std::string, double>;
+
+struct Evaluation {
+  Verdict verdict = Verdict::kInfraError;
+  std::string message;                   // one sentence; for kOk what was found
+  std::string stage;                     // where the verdict fell
+  std::string candidate_hash;            // sha256 of the source
+  std::string problem_hash;
+  DeviceStamp device;
+  ProtocolStamp protocol;
+  CompileReport compile;
+  CheckReport check;
+  std::optional<Timing> candidate;
+  std::optional<Timing> eager;
+  std::optional<Timing> compiled_baseline;  // torch.compile
+  std::optional<Speedup> speedup_eager;
+  std::optional<Speedup> speedup_compile;
+  bool estimated = false;                // timings are a model's estimate, not a measurement
+  std::optional<double> own_kernel_share;  // device time in the candidate's own kernels / busy
+  std::vector<KernelCounters> counters;
+  std::optional<double> reward;          // absent for kInfraError and kUnsupported
+  std::string reward_name;               // "milestone"
+  StageSeconds seconds;
+  std::string date;                      // ISO 8601 UTC
+};
+
+}  // namespace cudaagent

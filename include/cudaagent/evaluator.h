@@ -1,0 +1,23 @@
+// The seam between the loop and everything that compiles, checks and times.
+#pragma once
+
+#include "cudaagent/candidate.h"
+#include "cudaagent/evaluation.h"
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+
+namespace cudaagent {
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  // What is known of the problem. Valid as long as the evaluator lives.
+  virtual const ProblemInfo& problem() const = 0;
+
+  // Judges one candidate. A candidate's fault is an Evaluation; an Error means nothing can be
+  // evaluated any more (the worker will not start, the device is gone). Blocks. One call at a time.
+  virtual Result<Evaluation> Evaluate(const Candidate& candidate) = 0;
+};
+
+}  // namespace cudaagent

@@ -1,0 +1,22 @@
+// How an evaluation is to be done. Defaults are the product's; docs/measurement.md explains each.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cudaagent {
+
+struct EvalOptions {
+  int trials = 5;                   // fresh random inputs that must all verify
+  std::string tier = "verified";    // deciding tolerance: "verified" | "kernelbench" | "cuda-agent"
+  double time_limit_s = 10;         // wall clock for the timing phase of one candidate
+  int min_iterations = 10;
+  int max_iterations = 200;
+  double ci_half_width = 0.01;      // stop when the median's 95 % interval is within +-1 %
+  bool warm_l2 = false;             // leave the cache as the previous iteration left it
+  bool check_only = false;          // verify, do not time
+  std::string model_gpu = "h200";   // CPU device: the GPU whose ceilings the estimate uses
+  uint64_t instruction_budget = 20'000'000'000;  // CPU device: thread instructions per run before kTimedOut
+};
+
+}  // namespace cudaagent

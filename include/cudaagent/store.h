@@ -1,0 +1,23 @@
+// The seam between the loop and the run folder.
+#pragma once
+
+#include <string>
+
+#include "cudaagent/attempt.h"
+#include "cudaagent/proposer.h"
+#include "cudaagent/result.h"
+
+namespace cudaagent {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  // The folder all of this run's files lie in.
+  virtual std::string folder() const = 0;
+  // Durable before it returns. `proposal` may be null (attempt 0).
+  virtual Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal) = 0;
+  // Writes best/: the kernel, its evaluation and a README with its figures and the re-check command.
+  virtual Result<void> SaveBest(const Attempt& attempt) = 0;
+};
+
+}  // namespace cudaagent

@@ -1,0 +1,45 @@
+// Integer expressions of the plan: checked 64-bit arithmetic over tune names, counters and sizes.
+// Grammar and meaning: docs/candidate_format.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cudaagent/fault.h"
+#include "cudaagent/problem.h"
+
+namespace cudaagent::candidate {
+
+// What an expression may see. Thread-compatible.
+class Scope {
+ public:
+  virtual ~Scope() = default;
+  // Tune names, repeat counters, integer inputs, "device.sms" and its like; nullopt = unknown name.
+  virtual std::optional<int64_t> Value(std::string_view name) const = 0;
+  // Tensors by plan name (without "$"); nullptr = unknown name.
+  virtual const TensorInfo* Tensor(std::string_view name) const = 0;
+};
+
+struct ExprNode;
+
+// Immutable, cheap to copy.
+class Expr {
+ public:
+  Expr() = default;
+  explicit Expr(int64_t literal);
+  // kBadCandidate with the column where it went wrong.
+  static Checked<Expr> Parse(std::string_view text);
+
+  const std::string& text() const { return text_; }
+  // Overflow, division by zero, an unknown name or a dimension out of range is kBadCandidate.
+  Checked<int64_t> Evaluate(const Scope& scope) const;
+
+ private:
+  std::string text_;
+  std::shared_ptr<const ExprNode> root_;
+};
+
+}  // namespace cudaagent::candidate

@@ -1,0 +1,45 @@
+// A plan against a problem: names, sizes, policies. What needs a device is checked by the device.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "candidate/plan.h"
+#include "cudaagent/fault.h"
+#include "cudaagent/problem.h"
+
+namespace cudaagent::candidate {
+
+// Tensors and integers of a problem as the plan's expressions see them, plus tune values.
+// "$param:name" names a parameter hidden by an input of the same name.
+class ProblemScope : public Scope {
+ public:
+  ProblemScope(const ProblemInfo& problem, std::map<std::string, int64_t> values);
+  std::optional<int64_t> Value(std::string_view name) const override;
+  const TensorInfo* Tensor(std::string_view name) const override;
+  void SetValue(const std::string& name, int64_t value);   // counters
+  void SetTensor(const std::string& name, TensorInfo info);  // buffers, op results
+
+ private:
+  std::map<std::string, int64_t, std::less<>> values_;
+  std::map<std::string, TensorInfo, std::less<>> tensors_;
+};
+
+// Every rule that needs no device: known names, nothing written that may not be, every output
+// written, `require` true, grid and block positive, kernel names present in the code.
+Checked<void> ValidatePlan(const ParsedCandidate& candidate, const ProblemInfo& problem);
+
+// The kernel step's name with tune values and {expr} template arguments put in: "f<256, 2>".
+// This is the name expression given to NVRTC and the key of the compiled artifact's name map.
+Checked<std::string> KernelInstance(const KernelName& name, const Scope& scope);
+
+// Every distinct KernelInstance of the plan's kernel steps at its default tune values.
+Checked<std::vector<std::string>> KernelInstances(const ParsedCandidate& candidate,
+                                                  const ProblemInfo& problem);
+
+// Checks an argument list against a demangled signature ("f<256, 2>(float4 const*, int)"):
+// count, pointer or scalar, width and kind. `args` empty signature = nothing to check.
+Checked<void> CheckSignature(const KernelStep& step, const std::string& demangled);
+
+}  // namespace cudaagent::candidate

@@ -1,0 +1,54 @@
+// Runs a plan: binds names to tensors, evaluates expressions, launches kernel steps on a Device and
+// calls op steps through the dispatcher. The same code on both devices; capture is GPU only.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "candidate/plan.h"
+#include "cudaagent/fault.h"
+#include "cudaagent/problem.h"
+#include "device/device.h"
+
+namespace cudaagent::device {
+
+// The problem's tensors by plan name. Inputs keep their addresses for the runner's lifetime:
+// new contents are copied into them.
+struct Bindings {
+  std::map<std::string, at::Tensor> inputs;
+  std::map<std::string, c10::IValue> scalars;
+  std::map<std::string, at::Tensor> parameters;  // parameters, buffers and lifted constants
+};
+
+class PlanRunner {
+ public:
+  // Allocates outputs and buffers on the device of the inputs. `device` must outlive the runner.
+  static Checked<std::unique_ptr<PlanRunner>> Create(const candidate::ParsedCandidate& candidate,
+                                                     const ProblemInfo& problem,
+                                                     const Artifact& artifact, Bindings bindings,
+                                                     Device& device);
+  virtual ~PlanRunner() = default;
+
+  // Fills outputs and buffers with NaN (0xFF bytes for integers).
+  virtual void Poison() = 0;
+  // All steps once. On a GPU this enqueues; faults of kernels may show at Device::Synchronize().
+  virtual Checked<void> Run() = 0;
+  // GPU: warms up and captures Run() as one CUDA graph; false (with a reason in `note`) where the
+  // plan cannot be captured. After success Replay() replays it.
+  virtual Checked<bool> Capture(std::string* note) = 0;
+  virtual Checked<void> Replay() = 0;
+  // Drops the graph, unloads the module and loads it again (device globals are reset).
+  virtual Checked<void> Reload() = 0;
+
+  virtual const std::vector<at::Tensor>& outputs() const = 0;
+  virtual std::vector<KernelResources> resources() const = 0;
+  // Names of the candidate's own kernels as the device reports them (mangled).
+  virtual std::vector<std::string> kernel_names() const = 0;
+};
+
+}  // namespace cudaagent::device

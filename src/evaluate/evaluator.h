@@ -1,0 +1,42 @@
+// The one code path under every command: parse, compile, check, time, reward. Owns the compiler and
+// the worker of one device and cures both: a crash is confirmed in a fresh worker, a hang is killed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cudaagent/evaluator.h"
+#include "cudaagent/options.h"
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+
+namespace cudaagent::evaluate {
+
+struct Timeouts {
+  double hello_s = 120;     // worker start: importing torch from a cold disk
+  double load_s = 300;      // model.py, export
+  double compile_s = 60;    // one NVRTC compile
+  double check_s = 60;      // verification of one candidate
+  double time_s = 60;       // timing of one candidate
+  double baseline_s = 300;  // torch.compile of the model
+};
+
+struct Config {
+  ProblemSpec spec;
+  EvalOptions options;
+  Timeouts timeouts;
+  std::string device = "auto";         // "auto" | "cpu" | "gpu" | "gpu:N"
+  std::string reward = "milestone";
+  std::string baseline = "compile";    // which one decides: "compile" | "eager"
+  std::string cache_dir;               // cubins, baselines; created when missing
+  std::string log_dir;                 // worker and compiler logs; a temporary folder when empty
+  std::string program_dir;             // where cudaagent-worker and cudaagent-compile lie
+  // One line of progress for a person ("loading the problem"). Called from the calling thread.
+  std::function<void(const std::string&)> progress;
+};
+
+// Starts compiler and worker side by side, loads the problem, measures or recalls the baseline.
+Result<std::unique_ptr<Evaluator>> StartEvaluator(Config config);
+
+}  // namespace cudaagent::evaluate

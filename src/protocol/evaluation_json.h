@@ -1,0 +1,23 @@
+// Evaluation, ProblemInfo and their parts as JSON: the one form used on the wire, in run folders
+// and under --json. "schema": 1. Enums are lower snake case; absent figures are left out, never 0.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "cudaagent/attempt.h"
+#include "cudaagent/evaluation.h"
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+
+namespace cudaagent::protocol {
+
+nlohmann::json ToJson(const Evaluation& evaluation);
+nlohmann::json ToJson(const ProblemInfo& problem);
+nlohmann::json ToJson(const ProblemSpec& spec);
+nlohmann::json ToJson(const Timing& timing);
+Result<Evaluation> EvaluationFromJson(const nlohmann::json& json);
+Result<ProblemInfo> ProblemInfoFromJson(const nlohmann::json& json);
+Result<ProblemSpec> ProblemSpecFromJson(const nlohmann::json& json);
+Result<Timing> TimingFromJson(const nlohmann::json& json);
+
+}  // namespace cudaagent::protocol

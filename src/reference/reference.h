@@ -1,0 +1,45 @@
+// The reference: the user's model.py in an embedded CPython, its tensors as at::Tensor.
+// One per process; call from one thread. Python errors become messages with the user's file and line.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+
+namespace cudaagent::reference {
+
+// Starts CPython and imports torch. kEnvironment where Python or torch is not the one built for.
+Result<void> StartPython();
+std::string TorchVersion();
+
+class Reference {
+ public:
+  virtual ~Reference() = default;
+
+  virtual const ProblemInfo& info() const = 0;
+  // Model.forward's arguments from get_inputs(), made on the device after seeding every generator;
+  // floating tensors cast to the problem's dtype. Tensors and scalars, in order.
+  virtual Result<std::vector<c10::IValue>> MakeInputs(uint64_t seed) = 0;
+  // Eager forward without gradients in eval mode. `precision` is set before and restored after.
+  virtual Result<std::vector<at::Tensor>> Forward(const std::vector<c10::IValue>& inputs,
+                                                  Precision precision) = 0;
+  // torch.compile'd forward (mode "default"); the first call compiles and may take minutes.
+  virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
+                                                          Precision precision) = 0;
+  // state_dict tensors and lifted constants by plan name, on the device.
+  virtual const std::map<std::string, at::Tensor>& parameters() const = 0;
+};
+
+// Executes model.py, builds the model on `torch_device` ("cuda:0" or "cpu"), exports its graph.
+// kUsage: the user's file is at fault. kEnvironment: it does not fit in memory.
+Result<std::unique_ptr<Reference>> LoadReference(const ProblemSpec& spec,
+                                                 const std::string& torch_device);
+
+}  // namespace cudaagent::reference

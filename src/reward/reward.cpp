@@ -1,0 +1,53 @@
+#include "reward/reward.h"
+
+#include <cmath>
+
+namespace cudaagent::reward {
+namespace {
+
+bool CarriesReward(Verdict verdict) {
+  return verdict != Verdict::kInfraError && verdict != Verdict::kUnsupported;
+}
+
+double Milestone(const Evaluation& e, bool on_median) {
+  if (e.verdict != Verdict::kOk) return -1;
+  auto significant = [on_median](const std::optional<Speedup>& speedup) {
+    return speedup && (on_median ? speedup->value : speedup->low) > kSignificantSpeedup;
+  };
+  if (!significant(e.speedup_eager)) return 1;
+  return significant(e.speedup_compile) ? 3 : 2;
+}
+
+double LogSpeedup(const Evaluation& e) {
+  if (e.verdict != Verdict::kOk) return -1;
+  auto speedup = DecidingSpeedup(e);
+  if (!speedup || (speedup->low <= 1 && speedup->high >= 1)) return 0;
+  return std::log(speedup->value);
+}
+
+}  // namespace
+
+const std::vector<std::string>& Names() {
+  static const std::vector<std::string> names = {"milestone", "milestone-paper", "log-speedup",
+                                                 "speedup", "fast1"};
+  return names;
+}
+
+std::optional<Speedup> DecidingSpeedup(const Evaluation& e) {
+  if (e.protocol.baseline == "compile" && e.speedup_compile) return e.speedup_compile;
+  return e.speedup_eager;
+}
+
+std::optional<double> Compute(std::string_view name, const Evaluation& e) {
+  if (!CarriesReward(e.verdict)) return std::nullopt;
+  const bool ok = e.verdict == Verdict::kOk;
+  if (name == "milestone") return Milestone(e, false);
+  if (name == "milestone-paper") return Milestone(e, true);
+  if (name == "log-speedup") return LogSpeedup(e);
+  auto speedup = DecidingSpeedup(e);
+  if (name == "speedup") return ok && speedup ? speedup->value : 0;
+  if (name == "fast1") return ok && speedup && speedup->low > 1 ? 1 : 0;
+  return std::nullopt;
+}
+
+}  // namespace cudaagent::reward

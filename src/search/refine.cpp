@@ -1,0 +1,151 @@
+#include "search/refine.h"
+
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include "reward/reward.h"
+
+namespace cudaagent::search {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Loop {
+ public:
+  Loop(const ProblemSpec& spec, Evaluator& evaluator, Proposer& proposer, Store& store,
+       const Limits& limits, const Observer& observer)
+      : spec_(spec), evaluator_(evaluator), proposer_(proposer), store_(store), limits_(limits),
+        observer_(observer), start_(Clock::now()) {}
+
+  Outcome Run(const Candidate& init) {
+    if (!Judge(init, nullptr)) return std::move(outcome_);
+    while (!Finished()) {
+      auto proposal = Propose();
+      if (!proposal) return FailedWith(proposal.error());
+      if (!proposal->has_value()) {
+        outcome_.reason = StopReason::kExhausted;
+        break;
+      }
+      if (!Judge((*proposal)->candidate, &**proposal)) break;
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  Result<std::optional<Proposal>> Propose() {
+    const int number = static_cast<int>(outcome_.attempts.size());
+    if (observer_.on_propose) observer_.on_propose(number, proposer_.name());
+    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(),
+                            outcome_.attempts.front().evaluation.device};
+    return proposer_.Propose(context);
+  }
+
+  // Evaluates, keeps and stores one candidate. False: the run cannot go on.
+  bool Judge(const Candidate& candidate, const Proposal* proposal) {
+    auto evaluation = evaluator_.Evaluate(candidate);
+    if (!evaluation) return Stop(evaluation.error());
+    Attempt attempt;
+    attempt.number = static_cast<int>(outcome_.attempts.size());
+    attempt.parent = outcome_.best;
+    attempt.candidate = candidate;
+    attempt.evaluation = std::move(*evaluation);
+    if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
+    if (auto saved = store_.SaveAttempt(attempt, proposal); !saved) return Stop(saved.error());
+
+    const bool correct = attempt.evaluation.verdict == Verdict::kOk;
+    const bool new_best =
+        correct && (best() == nullptr || Better(attempt.evaluation, best()->evaluation));
+    outcome_.attempts.push_back(std::move(attempt));
+    since_best_ = new_best ? 0 : since_best_ + 1;
+    if (new_best) {
+      outcome_.best = outcome_.attempts.back().number;
+      if (auto saved = store_.SaveBest(*best()); !saved) return Stop(saved.error());
+    }
+    if (observer_.on_attempt) observer_.on_attempt(outcome_.attempts.back(), new_best);
+    return true;
+  }
+
+  bool Finished() {
+    if (observer_.stop_requested && observer_.stop_requested()) {
+      return Reached(StopReason::kInterrupted);
+    }
+    if (TargetReached()) return Reached(StopReason::kTarget);
+    if (static_cast<int>(outcome_.attempts.size()) > limits_.attempts) {
+      return Reached(StopReason::kAttempts);
+    }
+    if (limits_.patience > 0 && since_best_ >= limits_.patience) {
+      return Reached(StopReason::kPatience);
+    }
+    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+    if (limits_.max_seconds && elapsed >= *limits_.max_seconds) return Reached(StopReason::kTime);
+    return false;
+  }
+
+  bool TargetReached() const {
+    if (!limits_.target_speedup || best() == nullptr || best()->evaluation.estimated) return false;
+    auto speedup = reward::DecidingSpeedup(best()->evaluation);
+    return speedup && speedup->low >= *limits_.target_speedup;
+  }
+
+  const Attempt* best() const {
+    return outcome_.best < 0 ? nullptr : &outcome_.attempts[outcome_.best];
+  }
+  bool Reached(StopReason reason) {
+    outcome_.reason = reason;
+    return true;
+  }
+  bool Stop(Error error) {
+    outcome_.error = std::move(error);
+    return false;
+  }
+  Outcome FailedWith(Error error) {
+    outcome_.error = std::move(error);
+    return std::move(outcome_);
+  }
+
+  const ProblemSpec& spec_;
+  Evaluator& evaluator_;
+  Proposer& proposer_;
+  Store& store_;
+  const Limits& limits_;
+  const Observer& observer_;
+  Clock::time_point start_;
+  Outcome outcome_;
+  int since_best_ = 0;
+};
+
+// Bigger is better; incorrect is the worst.
+double Score(const Evaluation& e) {
+  if (e.verdict != Verdict::kOk) return -std::numeric_limits<double>::infinity();
+  auto speedup = reward::DecidingSpeedup(e);
+  return speedup ? speedup->value : 0;
+}
+
+}  // namespace
+
+std::string ToString(StopReason reason) {
+  switch (reason) {
+    case StopReason::kAttempts: return "all attempts used";
+    case StopReason::kPatience: return "no better kernel for --patience attempts";
+    case StopReason::kTarget: return "target speedup reached";
+    case StopReason::kTime: return "time limit reached";
+    case StopReason::kExhausted: return "the proposer has nothing more to propose";
+    case StopReason::kInterrupted: return "interrupted";
+  }
+  return "unknown";
+}
+
+bool Better(const Evaluation& a, const Evaluation& b) {
+  const double score_a = Score(a), score_b = Score(b);
+  if (score_a != score_b) return score_a > score_b;
+  if (!a.candidate || !b.candidate) return a.candidate.has_value() && !b.candidate.has_value();
+  return a.candidate->median_ms < b.candidate->median_ms;
+}
+
+Outcome Refine(const ProblemSpec& spec, const Candidate& init, Evaluator& evaluator,
+               Proposer& proposer, Store& store, const Limits& limits, const Observer& observer) {
+  return Loop(spec, evaluator, proposer, store, limits, observer).Run(init);
+}
+
+}  // namespace cudaagent::search

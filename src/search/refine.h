@@ -1,0 +1,52 @@
+// The loop: one chain of attempts, each proposed from all that came before it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cudaagent/attempt.h"
+#include "cudaagent/evaluator.h"
+#include "cudaagent/proposer.h"
+#include "cudaagent/result.h"
+#include "cudaagent/store.h"
+
+namespace cudaagent::search {
+
+struct Limits {
+  int attempts = 10;                     // proposals after attempt 0; 0 = only the baseline
+  int patience = 0;                      // stop after this many in a row without a new best; 0 = never
+  std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
+  std::optional<double> max_seconds;     // wall clock; checked before each proposal
+};
+
+enum class StopReason { kAttempts, kPatience, kTarget, kTime, kExhausted, kInterrupted };
+std::string ToString(StopReason reason);
+
+// What the loop tells whoever watches, and what it asks. All are called on the loop's thread.
+struct Observer {
+  std::function<void(int number, const std::string& proposer)> on_propose;
+  std::function<void(const Attempt& attempt, bool new_best)> on_attempt;
+  std::function<std::string(const Attempt& attempt)> feedback;  // text for the next proposal
+  std::function<bool()> stop_requested;                         // a person pressed Ctrl-C
+};
+
+struct Outcome {
+  std::vector<Attempt> attempts;         // [0] is the init baseline
+  int best = -1;                         // index of the best correct attempt, -1 = none
+  StopReason reason = StopReason::kAttempts;
+  std::optional<Error> error;            // what ended the run early; attempts so far are stored
+};
+
+// True where `a` is a better kernel than `b`: correct before incorrect, then by the deciding
+// speedup, then by time. Speedups are used because they are drift corrected; times where there is
+// no baseline.
+bool Better(const Evaluation& a, const Evaluation& b);
+
+// Evaluates `init` as attempt 0, then proposes and evaluates until a limit is reached. Every attempt
+// is stored before the next begins.
+Outcome Refine(const ProblemSpec& spec, const Candidate& init, Evaluator& evaluator,
+               Proposer& proposer, Store& store, const Limits& limits, const Observer& observer);
+
+}  // namespace cudaagent::search

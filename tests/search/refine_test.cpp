@@ -1,0 +1,186 @@
+#include "search/refine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace cudaagent::search {
+namespace {
+
+Evaluation Graded(Verdict verdict, double speedup) {
+  Evaluation e;
+  e.verdict = verdict;
+  if (verdict == Verdict::kOk) {
+    e.candidate = Timing{1.0 / speedup, 1.0 / speedup, 1.0 / speedup, 10};
+    e.speedup_eager = Speedup{speedup, speedup * 0.99, speedup * 1.01};
+  }
+  return e;
+}
+
+// Judges a candidate by what its source says: "2.5" is a correct kernel of that speedup, "wrong" is
+// wrong, "dead" means that nothing can be evaluated any more.
+class FakeEvaluator : public Evaluator {
+ public:
+  const ProblemInfo& problem() const override { return problem_; }
+  Result<Evaluation> Evaluate(const Candidate& candidate) override {
+    ++calls;
+    if (candidate.source == "dead") return Fail(ErrorCode::kEnvironment, "the device is gone");
+    if (candidate.source == "wrong") return Graded(Verdict::kWrongResult, 0);
+    return Graded(Verdict::kOk, std::stod(candidate.source));
+  }
+  int calls = 0;
+
+ private:
+  ProblemInfo problem_;
+};
+
+class FakeProposer : public Proposer {
+ public:
+  explicit FakeProposer(std::vector<std::string> sources) : sources_(std::move(sources)) {}
+  std::string name() const override { return "fake"; }
+  Result<std::optional<Proposal>> Propose(const ProposalContext& context) override {
+    bests.push_back(context.best ? context.best->candidate.source : "none");
+    feedbacks.push_back(context.history.back().feedback);
+    if (next_ == sources_.size()) return std::nullopt;
+    if (sources_[next_] == "no endpoint") return Fail(ErrorCode::kLlm, "the endpoint is gone");
+    Proposal proposal;
+    proposal.candidate.source = sources_[next_++];
+    return proposal;
+  }
+  std::vector<std::string> bests, feedbacks;
+
+ private:
+  std::vector<std::string> sources_;
+  size_t next_ = 0;
+};
+
+class FakeStore : public Store {
+ public:
+  std::string folder() const override { return "/nowhere"; }
+  Result<void> SaveAttempt(const Attempt& attempt, const Proposal*) override {
+    if (attempt.number == full_at) return Fail(ErrorCode::kEnvironment, "disk full");
+    saved.push_back(attempt.number);
+    return {};
+  }
+  Result<void> SaveBest(const Attempt& attempt) override {
+    bests.push_back(attempt.number);
+    return {};
+  }
+  std::vector<int> saved, bests;
+  int full_at = -1;
+};
+
+class RefineTest : public testing::Test {
+ protected:
+  Outcome Run(std::vector<std::string> sources, Limits limits = {}, std::string init = "1.0") {
+    FakeProposer proposer(std::move(sources));
+    Candidate first;
+    first.source = std::move(init);
+    observer_.feedback = [](const Attempt& a) { return "about " + a.candidate.source; };
+    Outcome outcome = Refine(spec_, first, evaluator_, proposer, store_, limits, observer_);
+    bests_ = proposer.bests;
+    feedbacks_ = proposer.feedbacks;
+    return outcome;
+  }
+  ProblemSpec spec_;
+  FakeEvaluator evaluator_;
+  FakeStore store_;
+  Observer observer_;
+  std::vector<std::string> bests_, feedbacks_;
+};
+
+TEST_F(RefineTest, KeepsTheBestAndStoresEveryAttempt) {
+  Outcome outcome = Run({"2.0", "wrong", "1.5", "3.0"});
+  EXPECT_EQ(outcome.best, 4);
+  EXPECT_EQ(outcome.reason, StopReason::kExhausted);
+  EXPECT_EQ(store_.saved, (std::vector<int>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(store_.bests, (std::vector<int>{0, 1, 4}));
+  EXPECT_EQ(outcome.attempts[2].parent, 1);
+}
+
+TEST_F(RefineTest, TheProposerSeesTheBestAndTheLastFeedback) {
+  Run({"2.0", "wrong", "1.5"});
+  EXPECT_EQ(bests_, (std::vector<std::string>{"1.0", "2.0", "2.0", "2.0"}));
+  EXPECT_EQ(feedbacks_[2], "about wrong");
+}
+
+TEST_F(RefineTest, AttemptsBoundTheProposalsNotTheBaseline) {
+  Limits limits;
+  limits.attempts = 2;
+  Outcome outcome = Run({"2.0", "3.0", "4.0"}, limits);
+  EXPECT_EQ(outcome.attempts.size(), 3u);
+  EXPECT_EQ(outcome.reason, StopReason::kAttempts);
+}
+
+TEST_F(RefineTest, PatienceCountsAttemptsWithoutANewBest) {
+  Limits limits;
+  limits.patience = 2;
+  Outcome outcome = Run({"2.0", "1.0", "3.0", "1.0", "wrong", "9.0"}, limits);
+  EXPECT_EQ(outcome.attempts.size(), 6u);
+  EXPECT_EQ(outcome.best, 3);
+  EXPECT_EQ(outcome.reason, StopReason::kPatience);
+}
+
+TEST_F(RefineTest, TheTargetIsJudgedOnTheIntervalsLowerEnd) {
+  Limits limits;
+  limits.target_speedup = 2.0;
+  Outcome outcome = Run({"2.0", "2.1", "5.0"}, limits);
+  EXPECT_EQ(outcome.best, 2);
+  EXPECT_EQ(outcome.reason, StopReason::kTarget);
+}
+
+TEST_F(RefineTest, NoTimeMeansOnlyTheBaseline) {
+  Limits limits;
+  limits.max_seconds = 0;
+  Outcome outcome = Run({"2.0"}, limits);
+  EXPECT_EQ(outcome.attempts.size(), 1u);
+  EXPECT_EQ(outcome.reason, StopReason::kTime);
+}
+
+TEST_F(RefineTest, AnInterruptionStartsNothingNew) {
+  observer_.stop_requested = [this] { return evaluator_.calls >= 2; };
+  Outcome outcome = Run({"2.0", "3.0"});
+  EXPECT_EQ(outcome.attempts.size(), 2u);
+  EXPECT_EQ(outcome.reason, StopReason::kInterrupted);
+}
+
+TEST_F(RefineTest, AnErrorOfTheWorldEndsTheRunWithWhatWasReached) {
+  Outcome outcome = Run({"2.0", "dead", "3.0"});
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->code, ErrorCode::kEnvironment);
+  EXPECT_EQ(outcome.best, 1);
+}
+
+TEST_F(RefineTest, ALostEndpointEndsTheRunWithWhatWasReached) {
+  Outcome outcome = Run({"2.0", "no endpoint"});
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.error->code, ErrorCode::kLlm);
+  EXPECT_EQ(outcome.attempts.size(), 2u);
+}
+
+TEST_F(RefineTest, AnAttemptThatCannotBeStoredIsNotCounted) {
+  store_.full_at = 1;
+  Outcome outcome = Run({"2.0", "3.0"});
+  ASSERT_TRUE(outcome.error);
+  EXPECT_EQ(outcome.best, 0);
+}
+
+TEST_F(RefineTest, AWrongBaselineLeavesRoomForARightKernel) {
+  Outcome outcome = Run({"0.5"}, {}, "wrong");
+  EXPECT_EQ(outcome.best, 1);
+  EXPECT_EQ(bests_[0], "none");
+}
+
+TEST(BetterTest, CorrectBeatsIncorrectThenSpeedupThenTime) {
+  EXPECT_TRUE(Better(Graded(Verdict::kOk, 0.1), Graded(Verdict::kWrongResult, 0)));
+  EXPECT_TRUE(Better(Graded(Verdict::kOk, 2), Graded(Verdict::kOk, 1)));
+  Evaluation slow = Graded(Verdict::kOk, 1), fast = Graded(Verdict::kOk, 1);
+  slow.speedup_eager.reset();
+  fast.speedup_eager.reset();
+  fast.candidate->median_ms = 0.5;
+  EXPECT_TRUE(Better(fast, slow));
+  EXPECT_FALSE(Better(slow, fast));
+}
+
+}  // namespace
+}  // namespace cudaagent::search

@@ -12,7 +12,8 @@ namespace cudaagent::protocol {
 
 inline constexpr size_t kMaxFrameBytes = 64u << 20;
 
-// Blocks until all is written. kInternal on EPIPE and other errors. Never raises SIGPIPE.
+// Blocks until all is written. kInternal on EPIPE and other errors, also when a send timeout set on
+// the socket (SO_SNDTIMEO) passes; the stream is then unusable. Never raises SIGPIPE.
 Result<void> WriteFrame(int fd, std::string_view payload);
 
 // What reading gave. kEof only between frames; half a frame is kBroken.

@@ -1,0 +1,200 @@
+// The fields of the vocabulary as JSON, each once: see json_archive.h. The meaning of every field:
+// docs/evaluation.md. A field added later must be optional or have its own default on reading.
+#pragma once
+
+#include <algorithm>
+
+#include "cudaagent/evaluation.h"
+#include "cudaagent/options.h"
+#include "cudaagent/problem.h"
+#include "protocol/json_archive.h"
+
+namespace cudaagent::protocol {
+
+void Describe(auto& a, Is<Error> auto& v) {
+  a("code", v.code);
+  a("message", v.message);
+}
+
+void Describe(auto& a, Is<DeviceStamp> auto& v) {
+  a("kind", v.kind);
+  a("name", v.name);
+  a("uuid", v.uuid);
+  a("arch", v.arch);
+  a("driver_version", v.driver_version);
+  a("cuda_version", v.cuda_version);
+  a("nvrtc_version", v.nvrtc_version);
+  a("cupti_version", v.cupti_version);
+  a("torch_version", v.torch_version);
+}
+
+void Describe(auto& a, Is<ProtocolStamp> auto& v) {
+  a("version", v.version);
+  a("precision", v.precision);
+  a("tier", v.tier);
+  a("trials", v.trials);
+  a("clock", v.clock);
+  a("cold_l2", v.cold_l2);
+  a("graph", v.graph);
+  a("baseline", v.baseline);
+  a("note", v.note);
+}
+
+void Describe(auto& a, Is<KernelResources> auto& v) {
+  a("name", v.name);
+  a("registers", v.registers);
+  a("local_bytes", v.local_bytes);
+  a("static_shared_bytes", v.static_shared_bytes);
+  a("max_threads", v.max_threads);
+}
+
+void Describe(auto& a, Is<CompileReport> auto& v) {
+  a("attempted", v.attempted);
+  a("cached", v.cached);
+  a("seconds", v.seconds);
+  a("log", v.log);
+  a("cubin_path", v.cubin_path);
+  a("ptx_path", v.ptx_path);
+  a("kernels", v.kernels);
+}
+
+void Describe(auto& a, Is<Mismatch> auto& v) {
+  a("output", v.output);
+  a("index", v.index);
+  a("got", v.got);
+  a("expected", v.expected);
+  a("abs_error", v.abs_error);
+  a("rel_error", v.rel_error);
+  a("differing", v.differing);
+  a("total", v.total);
+  a("hint", v.hint);
+}
+
+void Describe(auto& a, Is<TierResult> auto& v) {
+  a("name", v.name);
+  a("passed", v.passed);
+  a("atol", v.atol);
+  a("rtol", v.rtol);
+}
+
+void Describe(auto& a, Is<CheckReport> auto& v) {
+  a("trials", v.trials);
+  a("passed", v.passed);
+  a("max_abs_error", v.max_abs_error);
+  a("max_rel_error", v.max_rel_error);
+  a("tiers", v.tiers);
+  a("mismatch", v.mismatch);
+  a("notes", v.notes);
+}
+
+void Describe(auto& a, Is<Timing> auto& v) {
+  a("median_ms", v.median_ms);
+  a("ci_low_ms", v.ci_low_ms);
+  a("ci_high_ms", v.ci_high_ms);
+  a("samples", v.samples);
+  a.Figure("busy_ms", v.busy_ms);
+  a.Figure("kernels", v.kernels);
+  a("clock", v.clock);
+  a.Require(v.median_ms >= 0 && std::isfinite(v.median_ms), "a finite time, not negative");
+}
+
+void Describe(auto& a, Is<Speedup> auto& v) {
+  a("value", v.value);
+  a("low", v.low);
+  a("high", v.high);
+}
+
+void Describe(auto& a, Is<KernelCounters> auto& v) {
+  a("name", v.name);
+  a("launches", v.launches);
+  a("instructions", v.instructions);
+  a("global_requests", v.global_requests);
+  a("global_sectors", v.global_sectors);
+  a("global_bytes", v.global_bytes);
+  a("shared_requests", v.shared_requests);
+  a("shared_wavefronts", v.shared_wavefronts);
+  a("active_lane_share", v.active_lane_share);
+  a("estimated_us", v.estimated_us);
+}
+
+void Describe(auto& a, Is<Evaluation> auto& v) {
+  a("verdict", v.verdict);
+  a("message", v.message);
+  a("stage", v.stage);
+  a("candidate_hash", v.candidate_hash);
+  a("problem_hash", v.problem_hash);
+  a("device", v.device);
+  a("protocol", v.protocol);
+  a("compile", v.compile);
+  a("check", v.check);
+  a("candidate", v.candidate);
+  a("eager", v.eager);
+  a("compiled_baseline", v.compiled_baseline);
+  a("speedup_eager", v.speedup_eager);
+  a("speedup_compile", v.speedup_compile);
+  a("estimated", v.estimated);
+  a("own_kernel_share", v.own_kernel_share);
+  a("counters", v.counters);
+  a("reward", v.reward);
+  a("reward_name", v.reward_name);
+  a("seconds", v.seconds);
+  a("date", v.date);
+}
+
+void Describe(auto& a, Is<TensorInfo> auto& v) {
+  a("name", v.name);
+  a("shape", v.shape);
+  a("strides", v.strides);
+  a("dtype", v.dtype);
+  a("bytes", v.bytes);
+  a("contiguous", v.contiguous);
+  a.Require(v.shape.size() == v.strides.size(), "a tensor with as many strides as extents");
+  // TensorInfo::numel() multiplies without looking; no real tensor has 2^62 elements.
+  double elements = 1;
+  bool negative = v.bytes < 0;
+  for (int64_t extent : v.shape) {
+    negative = negative || extent < 0;
+    elements *= static_cast<double>(std::max<int64_t>(extent, 1));
+  }
+  a.Require(!negative && elements < 4.6e18, "a tensor of possible size");
+}
+
+void Describe(auto& a, Is<ScalarInput> auto& v) {
+  a("name", v.name);
+  a("value", v.value);
+}
+
+void Describe(auto& a, Is<ProblemInfo> auto& v) {
+  a("hash", v.hash);
+  a("inputs", v.inputs);
+  a("scalars", v.scalars);
+  a("parameters", v.parameters);
+  a("constants", v.constants);
+  a("outputs", v.outputs);
+  a("graph_json", v.graph_json);
+  a("export_error", v.export_error);
+}
+
+void Describe(auto& a, Is<ProblemSpec> auto& v) {
+  a("path", v.path);
+  a("source", v.source);
+  a("class_name", v.class_name);
+  a("consts", v.consts);
+  a("dtype", v.dtype);
+  a("precision", v.precision);
+}
+
+void Describe(auto& a, Is<EvalOptions> auto& v) {
+  a("trials", v.trials);
+  a("tier", v.tier);
+  a("time_limit_s", v.time_limit_s);
+  a("min_iterations", v.min_iterations);
+  a("max_iterations", v.max_iterations);
+  a("ci_half_width", v.ci_half_width);
+  a("warm_l2", v.warm_l2);
+  a("check_only", v.check_only);
+  a("model_gpu", v.model_gpu);
+  a("instruction_budget", v.instruction_budget);
+}
+
+}  // namespace cudaagent::protocol

@@ -18,8 +18,8 @@ class Loop {
       : spec_(spec), evaluator_(evaluator), proposer_(proposer), store_(store), limits_(limits),
         observer_(observer), start_(Clock::now()) {}
 
-  Outcome Run(const Candidate& init) {
-    if (!Judge(init, nullptr)) return std::move(outcome_);
+  Outcome Run(const std::optional<Candidate>& init) {
+    if (init && !Judge(*init, nullptr)) return std::move(outcome_);
     while (!Finished()) {
       auto proposal = Propose();
       if (!proposal) return FailedWith(proposal.error());
@@ -36,8 +36,9 @@ class Loop {
   Result<std::optional<Proposal>> Propose() {
     const int number = static_cast<int>(outcome_.attempts.size());
     if (observer_.on_propose) observer_.on_propose(number, proposer_.name());
-    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(),
-                            outcome_.attempts.front().evaluation.device};
+    ++proposals_;
+    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}};
+    if (!outcome_.attempts.empty()) context.device = outcome_.attempts.back().evaluation.device;
     return proposer_.Propose(context);
   }
 
@@ -71,9 +72,7 @@ class Loop {
       return Reached(StopReason::kInterrupted);
     }
     if (TargetReached()) return Reached(StopReason::kTarget);
-    if (static_cast<int>(outcome_.attempts.size()) > limits_.attempts) {
-      return Reached(StopReason::kAttempts);
-    }
+    if (proposals_ >= limits_.attempts) return Reached(StopReason::kAttempts);
     if (limits_.patience > 0 && since_best_ >= limits_.patience) {
       return Reached(StopReason::kPatience);
     }
@@ -112,6 +111,7 @@ class Loop {
   const Observer& observer_;
   Clock::time_point start_;
   Outcome outcome_;
+  int proposals_ = 0;
   int since_best_ = 0;
 };
 
@@ -143,7 +143,7 @@ bool Better(const Evaluation& a, const Evaluation& b) {
   return a.candidate->median_ms < b.candidate->median_ms;
 }
 
-Outcome Refine(const ProblemSpec& spec, const Candidate& init, Evaluator& evaluator,
+Outcome Refine(const ProblemSpec& spec, const std::optional<Candidate>& init, Evaluator& evaluator,
                Proposer& proposer, Store& store, const Limits& limits, const Observer& observer) {
   return Loop(spec, evaluator, proposer, store, limits, observer).Run(init);
 }

@@ -15,7 +15,7 @@
 namespace cudaagent::search {
 
 struct Limits {
-  int attempts = 10;                     // proposals after attempt 0; 0 = only the baseline
+  int attempts = 10;                     // proposals; 0 = only the init baseline
   int patience = 0;                      // stop after this many in a row without a new best; 0 = never
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
   std::optional<double> max_seconds;     // wall clock; checked before each proposal
@@ -33,7 +33,7 @@ struct Observer {
 };
 
 struct Outcome {
-  std::vector<Attempt> attempts;         // [0] is the init baseline
+  std::vector<Attempt> attempts;         // in order; [0] is the init baseline where there is one
   int best = -1;                         // index of the best correct attempt, -1 = none
   StopReason reason = StopReason::kAttempts;
   std::optional<Error> error;            // what ended the run early; attempts so far are stored
@@ -44,9 +44,9 @@ struct Outcome {
 // no baseline.
 bool Better(const Evaluation& a, const Evaluation& b);
 
-// Evaluates `init` as attempt 0, then proposes and evaluates until a limit is reached. Every attempt
-// is stored before the next begins.
-Outcome Refine(const ProblemSpec& spec, const Candidate& init, Evaluator& evaluator,
+// Evaluates `init` as attempt 0 (there is none where the model could not be exported), then proposes
+// and evaluates until a limit is reached. Every attempt is stored before the next begins.
+Outcome Refine(const ProblemSpec& spec, const std::optional<Candidate>& init, Evaluator& evaluator,
                Proposer& proposer, Store& store, const Limits& limits, const Observer& observer);
 
 }  // namespace cudaagent::search

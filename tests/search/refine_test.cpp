@@ -40,7 +40,7 @@ class FakeProposer : public Proposer {
   std::string name() const override { return "fake"; }
   Result<std::optional<Proposal>> Propose(const ProposalContext& context) override {
     bests.push_back(context.best ? context.best->candidate.source : "none");
-    feedbacks.push_back(context.history.back().feedback);
+    feedbacks.push_back(context.history.empty() ? "" : context.history.back().feedback);
     if (next_ == sources_.size()) return std::nullopt;
     if (sources_[next_] == "no endpoint") return Fail(ErrorCode::kLlm, "the endpoint is gone");
     Proposal proposal;
@@ -169,6 +169,15 @@ TEST_F(RefineTest, AWrongBaselineLeavesRoomForARightKernel) {
   Outcome outcome = Run({"0.5"}, {}, "wrong");
   EXPECT_EQ(outcome.best, 1);
   EXPECT_EQ(bests_[0], "none");
+}
+
+TEST(RefineWithoutBaselineTest, TheProposerStartsFromNothing) {
+  FakeEvaluator evaluator;
+  FakeProposer proposer({"wrong", "2.0"});
+  FakeStore store;
+  const Outcome outcome = Refine({}, std::nullopt, evaluator, proposer, store, {}, {});
+  EXPECT_EQ(outcome.attempts.size(), 2u);
+  EXPECT_EQ(outcome.best, 1);
 }
 
 TEST(BetterTest, CorrectBeatsIncorrectThenSpeedupThenTime) {

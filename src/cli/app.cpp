@@ -1,0 +1,130 @@
+#include "cli/app.h"
+
+#include <sys/prctl.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/signals.h"
+#include "util/log.h"
+#include "util/text.h"
+
+namespace cudaagent::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct candidate,\n"
+    "6 environment (no device, a library or program missing, out of memory or disk),\n"
+    "7 the target was not reached or the budget ended first, 130/143 stopped by a signal.\n"
+    "stdout carries the result only; progress goes to stderr. Every flag has an environment twin,\n"
+    "CUDAAGENT_<NAME>; keys come from the environment only.";
+
+// "optimise" -> "Did you mean optimize?" where the first word is no command.
+std::string CommandHint(const CLI::App& app, const std::vector<std::string>& argv) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (argv.size() < 2 || argv[1].empty() || argv[1][0] == '-') return "";
+  return util::DidYouMean(argv[1], names);
+}
+
+int OnParseError(const CLI::App& app, const CLI::ParseError& error,
+                 const std::vector<std::string>& argv) {
+  if (error.get_exit_code() == 0) {  // --help, --version
+    const bool help = error.get_name() == "CallForHelp" || error.get_name() == "CallForAllHelp";
+    const CLI::App* chosen = &app;
+    for (const CLI::App* command : app.get_subcommands()) chosen = command;
+    auto printed = Print(help ? chosen->help() : std::string(error.what()) + "\n");
+    return printed ? kExitOk : Report(printed.error(), false);
+  }
+  std::fprintf(stderr, "cudaagent: %s%s\nRun \"cudaagent --help\" or \"cudaagent COMMAND --help\".\n",
+               util::SanitiseLog(error.what()).c_str(), CommandHint(app, argv).c_str());
+  return kExitUsage;
+}
+
+}  // namespace
+
+int ExitCodeOf(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInternal: return kExitInternal;
+    case ErrorCode::kUsage: return kExitUsage;
+    case ErrorCode::kLlm: return kExitLlm;
+    case ErrorCode::kEnvironment: return kExitEnvironment;
+    case ErrorCode::kCancelled: return StopSignal() == 15 ? kExitTerminated : kExitInterrupted;
+  }
+  return kExitInternal;
+}
+
+int ExitCodeOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk: return kExitOk;
+    case Verdict::kInfraError:
+    case Verdict::kUnsupported: return kExitEnvironment;
+    case Verdict::kSuspectedHack: return kExitQuarantined;
+    default: return kExitNoCorrectCandidate;
+  }
+}
+
+Result<void> Print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return {};
+  }
+  if (errno == EPIPE) return {};
+  return Fail(ErrorCode::kEnvironment, std::string("Writing the result to stdout failed: ") +
+                                           std::strerror(errno) + ".");
+}
+
+int Report(const Error& error, bool json) {
+  static const std::map<ErrorCode, const char*> names = {{ErrorCode::kInternal, "internal"},
+                                                         {ErrorCode::kUsage, "usage"},
+                                                         {ErrorCode::kLlm, "llm"},
+                                                         {ErrorCode::kEnvironment, "environment"},
+                                                         {ErrorCode::kCancelled, "cancelled"}};
+  const std::string message = util::SanitiseLog(error.message);
+  std::fprintf(stderr, "cudaagent: %s\n", message.c_str());
+  if (json) {
+    const nlohmann::json document = {
+        {"schema", 1}, {"error", {{"code", names.at(error.code)}, {"message", message}}}};
+    (void)Print(document.dump(2) + "\n");  // stderr already has it
+  }
+  return ExitCodeOf(error.code);
+}
+
+int Run(int argc, char** argv) {
+  // model.py runs under the same user: this process's memory and environment are not its to read.
+  prctl(PR_SET_DUMPABLE, 0);
+  InstallSignalHandlers();
+  const std::vector<std::string> arguments(argv, argv + argc);
+
+  CLI::App app("cudaagent: asks a proposer for CUDA kernels, compiles, checks, times and rewards them.",
+               "cudaagent");
+  app.set_version_flag("--version", "cudaagent " CUDAAGENT_VERSION " (" CUDAAGENT_BUILD ")");
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  std::string log_level = "warn";
+  app.add_option("--log-level", log_level, "debug, info, warn, error or off")
+      ->envname("CUDAAGENT_LOG_LEVEL")
+      ->capture_default_str();
+
+  std::map<std::string, Command> commands;
+  commands["optimize"] = AddOptimize(app, arguments);
+  commands["eval"] = AddEval(app);
+  commands["init"] = AddInit(app);
+  commands["describe"] = AddDescribe(app);
+  commands["doctor"] = AddDoctor(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return OnParseError(app, error, arguments);
+  }
+  if (auto set = util::SetLogLevel(log_level); !set) return Report(set.error(), false);
+  return commands.at(app.get_subcommands().front()->get_name())();
+}
+
+}  // namespace cudaagent::cli

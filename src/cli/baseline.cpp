@@ -1,0 +1,21 @@
+#include "cli/baseline.h"
+
+#include "graph/graph.h"
+#include "rewrite/init.h"
+
+namespace cudaagent::cli {
+
+Result<Candidate> InitCandidate(const ProblemInfo& problem) {
+  if (problem.graph_json.empty()) {
+    return Fail(ErrorCode::kEnvironment,
+                "The model's graph could not be exported, so there is no baseline candidate: " +
+                    problem.export_error + " Write a candidate by hand (docs/candidate_format.md).");
+  }
+  auto graph = graph::ParseGraph(problem.graph_json);
+  if (!graph) return tl::unexpected(graph.error());
+  auto source = rewrite::WriteInitCandidate(*graph, problem);
+  if (!source) return tl::unexpected(source.error());
+  return Candidate{std::move(*source), "init", ""};
+}
+
+}  // namespace cudaagent::cli

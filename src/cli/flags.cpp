@@ -1,0 +1,157 @@
+#include "cli/flags.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "reward/reward.h"
+#include "util/file.h"
+#include "util/paths.h"
+#include "util/text.h"
+
+namespace cudaagent::cli {
+namespace {
+
+// CUDAAGENT_TIMEOUT_CHECK for --timeout-check.
+std::string EnvName(const std::string& flag) {
+  std::string name = "CUDAAGENT_";
+  for (char c : flag.substr(2)) name += c == '-' ? '_' : static_cast<char>(toupper(c));
+  return name;
+}
+
+template <typename T>
+CLI::Option* Add(CLI::App& command, const std::string& flag, T& value, const std::string& help) {
+  return command.add_option(flag, value, help)->envname(EnvName(flag))->capture_default_str();
+}
+
+Precision PrecisionOf(const std::string& name) {
+  if (name == "fp32") return Precision::kFp32;
+  return name == "tf32" ? Precision::kTf32 : Precision::kTorchDefault;
+}
+
+bool IsIdentifier(const std::string& name) {
+  if (name.empty() || isdigit(static_cast<unsigned char>(name[0]))) return false;
+  for (unsigned char c : name) {
+    if (!isalnum(c) && c != '_') return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
+  command.add_option("MODEL", flags.model_path, "model.py in KernelBench's contract (trusted code: it runs)")
+      ->required();
+  Add(command, "--class", flags.class_name, "The nn.Module class to optimize");
+  command.add_option("--const", flags.consts, "Override a module constant, e.g. --const batch_size=64")
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false);
+  Add(command, "--dtype", flags.dtype, "Cast floating tensors to this type")
+      ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
+  Add(command, "--precision", flags.precision,
+      "What float32 matmul and convolution may use, on both sides")
+      ->check(CLI::IsMember({"fp32", "tf32", "torch-default"}));
+}
+
+void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
+  Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
+  Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
+  Add(command, "--baseline", flags.baseline, "Which baseline decides")
+      ->check(CLI::IsMember({"compile", "eager"}));
+  Add(command, "--tier", flags.tier, "Deciding tolerance")
+      ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent"}));
+  Add(command, "--trials", flags.trials, "Fresh random inputs that must all verify")
+      ->check(CLI::Range(1, 1000));
+  Add(command, "--time-limit", flags.time_limit_s, "Seconds the timing of one candidate may take")
+      ->check(CLI::Range(0.1, 600.0));
+  command.add_flag("--warm-l2", flags.warm_l2, "Do not flush the L2 cache between iterations");
+  command.add_flag("--check-only", flags.check_only, "Verify, do not time");
+  Add(command, "--model-gpu", flags.model_gpu, "GPU whose ceilings the CPU device's estimates use");
+  Add(command, "--timeout-compile", flags.timeout_compile_s, "Seconds for one compile")
+      ->check(CLI::Range(1.0, 3600.0));
+  Add(command, "--timeout-check", flags.timeout_check_s, "Seconds for verifying one candidate")
+      ->check(CLI::Range(1.0, 3600.0));
+  Add(command, "--timeout-time", flags.timeout_time_s, "Seconds for timing one candidate")
+      ->check(CLI::Range(1.0, 3600.0));
+  Add(command, "--timeout-load", flags.timeout_load_s, "Seconds for loading model.py")
+      ->check(CLI::Range(1.0, 3600.0));
+}
+
+void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
+  command.add_flag("--json", flags.json, "Print one JSON document on stdout instead of text");
+  command.add_flag("-q,--quiet", flags.quiet, "No progress on stderr");
+}
+
+Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {
+  auto source = util::ReadFile(flags.model_path, 16 << 20);
+  if (!source) return tl::unexpected(source.error());
+  ProblemSpec spec;
+  spec.path = std::filesystem::absolute(flags.model_path).lexically_normal().string();
+  spec.source = std::move(*source);
+  spec.class_name = flags.class_name;
+  spec.dtype = flags.dtype;
+  spec.precision = PrecisionOf(flags.precision);
+  for (const std::string& text : flags.consts) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos || !IsIdentifier(name)) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("--const {} is not NAME=VALUE. Write for example --const batch_size=64.",
+                              util::SanitiseUtf8(text)));
+    }
+    if (!spec.consts.emplace(name, text.substr(equals + 1)).second) {
+      return Fail(ErrorCode::kUsage, fmt::format("--const gives {} twice. Give it once.", name));
+    }
+  }
+  return spec;
+}
+
+evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const OutputFlags& output) {
+  evaluate::Config config;
+  config.spec = spec;
+  config.device = flags.device;
+  config.reward = flags.reward;
+  config.baseline = flags.baseline;
+  config.options.tier = flags.tier;
+  config.options.trials = flags.trials;
+  config.options.time_limit_s = flags.time_limit_s;
+  config.options.warm_l2 = flags.warm_l2;
+  config.options.check_only = flags.check_only;
+  config.options.model_gpu = flags.model_gpu;
+  config.timeouts.compile_s = flags.timeout_compile_s;
+  config.timeouts.check_s = flags.timeout_check_s;
+  config.timeouts.time_s = flags.timeout_time_s;
+  config.timeouts.load_s = flags.timeout_load_s;
+  config.cache_dir = util::CacheDir();
+  config.program_dir = util::ProgramDir();
+  if (!output.quiet) {
+    config.progress = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  }
+  return config;
+}
+
+std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFlags& problem,
+                                        const EvalFlags& eval) {
+  std::vector<std::string> words = {util::ProgramDir() + "/cudaagent", "eval", spec.path};
+  auto add = [&words](const char* flag, const std::string& value, const std::string& usual) {
+    if (value == usual) return;
+    words.push_back(flag);
+    words.push_back(value);
+  };
+  const ProblemFlags plain_problem;
+  const EvalFlags plain;
+  add("--class", problem.class_name, plain_problem.class_name);
+  for (const auto& [name, value] : spec.consts) add("--const", name + "=" + value, "");
+  add("--dtype", problem.dtype, plain_problem.dtype);
+  add("--precision", problem.precision, plain_problem.precision);
+  add("--device", eval.device, plain.device);
+  add("--reward", eval.reward, plain.reward);
+  add("--baseline", eval.baseline, plain.baseline);
+  add("--tier", eval.tier, plain.tier);
+  add("--trials", std::to_string(eval.trials), std::to_string(plain.trials));
+  if (eval.warm_l2) words.push_back("--warm-l2");
+  return words;
+}
+
+}  // namespace cudaagent::cli

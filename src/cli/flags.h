@@ -1,0 +1,62 @@
+// One struct per concern, defaults here; CLI11 fills them. Each flag's environment twin is
+// CUDAAGENT_<NAME>.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+#include "evaluate/evaluator.h"
+
+namespace cudaagent::cli {
+
+// Which problem.
+struct ProblemFlags {
+  std::string model_path;
+  std::string class_name = "Model";
+  std::vector<std::string> consts;  // NAME=VALUE
+  std::string dtype = "float32";
+  std::string precision = "tf32";
+};
+
+// Where and how strictly to evaluate.
+struct EvalFlags {
+  std::string device = "auto";
+  std::string reward = "milestone";
+  std::string baseline = "compile";
+  std::string tier = "verified";
+  std::string model_gpu = "h200";
+  int trials = 5;
+  double time_limit_s = 10;
+  bool warm_l2 = false;
+  bool check_only = false;
+  double timeout_compile_s = 60;
+  double timeout_check_s = 60;
+  double timeout_time_s = 60;
+  double timeout_load_s = 300;
+};
+
+// How to speak.
+struct OutputFlags {
+  bool json = false;
+  bool quiet = false;
+};
+
+void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
+void AddEvalFlags(CLI::App& command, EvalFlags& flags);
+void AddOutputFlags(CLI::App& command, OutputFlags& flags);
+
+// Reads model.py. kUsage names what is wrong with which flag.
+Result<ProblemSpec> ToSpec(const ProblemFlags& flags);
+
+// The evaluator's configuration; progress goes to stderr unless `output.quiet`.
+evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const OutputFlags& output);
+
+// The words of "cudaagent eval MODEL.py FLAGS..." that name the same problem and rules; the kernel's
+// path is to be appended. Only flags that differ from the defaults are written.
+std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFlags& problem,
+                                        const EvalFlags& eval);
+
+}  // namespace cudaagent::cli

@@ -1,0 +1,104 @@
+#include "report/evaluation_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include "util/text.h"
+
+namespace cudaagent::report {
+namespace {
+
+std::string TimingRow(const char* name, const std::optional<Timing>& timing, bool estimated) {
+  if (!timing) return "";
+  if (estimated) return fmt::format("  {:<14} {:>10.4f} ms  (estimated)\n", name, timing->median_ms);
+  std::string row = fmt::format("  {:<14} {:>10.4f} ms  95 % [{:.4f}, {:.4f}]  n = {}", name,
+                                timing->median_ms, timing->ci_low_ms, timing->ci_high_ms,
+                                timing->samples);
+  if (timing->busy_ms > 0) row += fmt::format("  busy {:.4f} ms", timing->busy_ms);
+  if (timing->kernels > 0) row += fmt::format("  {} activities", timing->kernels);
+  return row + "\n";
+}
+
+std::string MismatchText(const Mismatch& m) {
+  std::string index;
+  for (int64_t i : m.index) index += (index.empty() ? "" : ", ") + std::to_string(i);
+  std::string text = fmt::format("  worst: {}[{}] is {:.9g}, expected {:.9g} (off by {:.3g}); {} of {} "
+                                 "elements differ\n",
+                                 m.output, index, m.got, m.expected, m.abs_error, m.differing, m.total);
+  if (!m.hint.empty()) text += "  hint:  " + m.hint + "\n";
+  return text;
+}
+
+std::string CounterRows(const std::vector<KernelCounters>& counters) {
+  std::string text;
+  for (const KernelCounters& c : counters) {
+    const double sectors =
+        c.global_requests > 0 ? static_cast<double>(c.global_sectors) / c.global_requests : 0;
+    text += fmt::format("  {}: {} launch{}, {} warp instructions, {:.1f} sectors per global request",
+                        c.name, c.launches, c.launches == 1 ? "" : "es", c.instructions, sectors);
+    if (c.shared_requests > 0) {
+      text += fmt::format(", {:.2f} wavefronts per shared request",
+                          static_cast<double>(c.shared_wavefronts) / c.shared_requests);
+    }
+    text += fmt::format(", {:.0f} % lanes active, about {:.2f} us\n", 100 * c.active_lane_share,
+                        c.estimated_us);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string SpeedupText(const Speedup& speedup, bool estimated) {
+  if (estimated) return fmt::format("~{:.2f}x", speedup.value);
+  return fmt::format("{:.2f}x [{:.2f}, {:.2f}]", speedup.value, speedup.low, speedup.high);
+}
+
+std::string EvaluationText(const Evaluation& e) {
+  std::string text = fmt::format("{}: {}\n", ToString(e.verdict), e.message);
+  if (e.check.trials > 0) {
+    text += fmt::format("  checked        {} of {} trials pass at tier {}, worst absolute error {:.3g}\n",
+                        e.check.passed, e.check.trials, e.protocol.tier, e.check.max_abs_error);
+  }
+  if (e.check.mismatch) text += MismatchText(*e.check.mismatch);
+  for (const std::string& note : e.check.notes) text += "  note:  " + note + "\n";
+  text += TimingRow("kernel", e.candidate, e.estimated) + TimingRow("eager", e.eager, e.estimated) +
+          TimingRow("torch.compile", e.compiled_baseline, e.estimated);
+  if (e.speedup_eager) {
+    text += "  over eager     " + SpeedupText(*e.speedup_eager, e.estimated) + "\n";
+  }
+  if (e.speedup_compile) {
+    text += "  over compile   " + SpeedupText(*e.speedup_compile, e.estimated) + "\n";
+  }
+  if (e.reward) text += fmt::format("  reward         {:g} ({})\n", *e.reward, e.reward_name);
+  for (const KernelResources& k : e.compile.kernels) {
+    text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,
+                        k.local_bytes, k.static_shared_bytes);
+  }
+  text += CounterRows(e.counters);
+  if (e.verdict == Verdict::kCompileFailed && !e.compile.log.empty()) {
+    text += util::SanitiseLog(e.compile.log, 4096);
+    if (text.back() != '\n') text += '\n';
+  }
+  if (!e.device.name.empty()) {
+    text += fmt::format("  on {}, {}, precision {}, clock {}{}\n", e.device.name, e.device.arch,
+                        e.protocol.precision, e.protocol.clock.empty() ? "none" : e.protocol.clock,
+                        e.protocol.note.empty() ? "" : "; " + e.protocol.note);
+  }
+  return text;
+}
+
+std::string AttemptLine(const Attempt& attempt, bool new_best) {
+  const Evaluation& e = attempt.evaluation;
+  std::string line = fmt::format("attempt {:<3} {:<8} {}", attempt.number, attempt.candidate.origin,
+                                 ToString(e.verdict));
+  if (e.verdict != Verdict::kOk) return line + ": " + e.message;
+  if (e.candidate) {
+    line += fmt::format("  {}{:.4f} ms", e.estimated ? "~" : "", e.candidate->median_ms);
+  }
+  if (e.speedup_eager) line += "  eager " + SpeedupText(*e.speedup_eager, e.estimated);
+  if (e.speedup_compile) line += "  compile " + SpeedupText(*e.speedup_compile, e.estimated);
+  if (e.reward) line += fmt::format("  reward {:g}", *e.reward);
+  if (!attempt.candidate.note.empty()) line += "  " + attempt.candidate.note;
+  return line + (new_best ? "  (best so far)" : "");
+}
+
+}  // namespace cudaagent::report

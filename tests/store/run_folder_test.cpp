@@ -1,0 +1,143 @@
+#include "store/run_folder.h"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "store/best_readme.h"
+#include "util/file.h"
+
+namespace cudaagent::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RunFolderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto temp = util::TempDir::Create("run-folder");
+    ASSERT_TRUE(temp);
+    temp_ = std::move(*temp);
+    description_.spec.path = "/models/soft max.py";
+    description_.spec.source = "class Model: pass";
+    description_.spec.consts = {{"dim", "1024"}};
+    description_.recheck = {"cudaagent", "eval", "/models/soft max.py", "--const", "dim=1024"};
+    attempt_.number = 3;
+    attempt_.candidate.source = "// kernel";
+    attempt_.candidate.origin = "builtin";
+    attempt_.evaluation.verdict = Verdict::kOk;
+    attempt_.evaluation.candidate = Timing{1.25, 1.24, 1.26, 40};
+    attempt_.evaluation.speedup_eager = Speedup{2.0, 1.9, 2.1};
+    attempt_.evaluation.device.name = "NVIDIA H200";
+    attempt_.feedback = "go on";
+  }
+  std::string Read(const std::string& path) {
+    auto text = util::ReadFile(path);
+    return text ? *text : "cannot read " + path;
+  }
+  util::TempDir temp_;
+  RunDescription description_;
+  Attempt attempt_;
+};
+
+TEST_F(RunFolderTest, AnAttemptIsReadableWithoutUs) {
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(run) << run.error().message;
+  Proposal proposal;
+  proposal.prompt = "please";
+  proposal.answer = "here";
+  proposal.prompt_tokens = 7;
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, &proposal));
+  const std::string folder = temp_.path() + "/run/attempts/0003/";
+  EXPECT_EQ(Read(folder + "kernel.cu"), "// kernel");
+  EXPECT_EQ(Read(folder + "feedback.txt"), "go on");
+  EXPECT_EQ(Read(folder + "prompt.md"), "please");
+  auto json = nlohmann::json::parse(Read(folder + "evaluation.json"));
+  EXPECT_EQ(json["verdict"], "ok");
+  EXPECT_EQ(json["origin"], "builtin");
+  EXPECT_EQ(json["usage"]["prompt_tokens"], 7);
+}
+
+TEST_F(RunFolderTest, TheBestKernelCarriesItsFiguresAndTheCommandThatChecksIt) {
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(run);
+  ASSERT_TRUE((*run)->SaveBest(attempt_));
+  const std::string readme = Read(temp_.path() + "/run/best/README.md");
+  EXPECT_NE(readme.find("1.2500 ms"), std::string::npos) << readme;
+  EXPECT_NE(readme.find("over eager: 2.00x (95 % interval 1.90 to 2.10)"), std::string::npos);
+  EXPECT_NE(readme.find("cudaagent eval '/models/soft max.py' --const dim=1024 " + temp_.path() +
+                        "/run/best/kernel.cu"),
+            std::string::npos) << readme;
+  EXPECT_EQ(readme.find("estimate"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, AnEstimateIsCalledAnEstimate) {
+  attempt_.evaluation.estimated = true;
+  EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, TwoWritersAreRefused) {
+  auto first = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(first);
+  auto second = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kUsage);
+  EXPECT_NE(second.error().message.find("Another cudaagent writes"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, AFolderThatHoldsARunIsNotOverwritten) {
+  ASSERT_TRUE(RunFolder::Create(temp_.path() + "/run", description_));
+  auto again = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_FALSE(again);
+  EXPECT_NE(again.error().message.find("already holds a run"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, AnUnwritablePlaceIsOneClearError) {
+  ASSERT_TRUE(util::WriteFileAtomic(temp_.path() + "/file", "x"));
+  auto run = RunFolder::Create(temp_.path() + "/file/run", description_);
+  ASSERT_FALSE(run);
+  EXPECT_NE(run.error().message.find(temp_.path() + "/file"), std::string::npos);
+}
+
+TEST_F(RunFolderTest, WithoutANameTheFolderIsDatedAndLatestPointsAtIt) {
+  const fs::path old = fs::current_path();
+  fs::current_path(temp_.path());
+  auto run = RunFolder::Create("", description_);
+  fs::current_path(old);
+  ASSERT_TRUE(run) << run.error().message;
+  const std::string name = fs::path((*run)->folder()).filename();
+  EXPECT_NE(name.find("-soft-max-"), std::string::npos) << name;
+  EXPECT_EQ(fs::read_symlink(temp_.path() + "/runs/latest").string(), name);
+}
+
+TEST_F(RunFolderTest, AFullDiskIsOneClearErrorAndKeepsWhatWasThere) {
+  const std::string disk = temp_.path() + "/disk";
+  ASSERT_TRUE(util::MakeDirs(disk));
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "cannot mount a small tmpfs here: " << strerror(errno);
+  }
+  {
+    auto run = RunFolder::Create(disk + "/run", description_);
+    ASSERT_TRUE(run) << run.error().message;
+    ASSERT_TRUE((*run)->SaveBest(attempt_));
+    attempt_.candidate.source.assign(200'000, 'x');
+    auto saved = (*run)->SaveBest(attempt_);
+    ASSERT_FALSE(saved);
+    EXPECT_EQ(saved.error().code, ErrorCode::kEnvironment);
+    EXPECT_EQ(Read(disk + "/run/best/kernel.cu"), "// kernel");
+  }
+  umount(disk.c_str());
+}
+
+TEST(ShellQuoteTest, AShellReadsTheWordBack) {
+  EXPECT_EQ(ShellQuote("a/b.py"), "a/b.py");
+  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellQuote(""), "''");
+  EXPECT_EQ(ShellQuote("$(rm)"), "'$(rm)'");
+}
+
+}  // namespace
+}  // namespace cudaagent::store

@@ -35,12 +35,12 @@ list(GET torch_facts 1 CUDAAGENT_TORCH_VERSION)
 list(GET torch_facts 2 CUDAAGENT_CUDA_WHEELS)
 
 # CUDA headers: the toolkit where there is one, else the wheels.
-find_path(CUDAAGENT_CUDA_INCLUDE cuda_runtime_api.h
+find_path(CUDAAGENT_CUDA_INCLUDE crt/host_config.h
   HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda ${CUDAAGENT_CUDA_WHEELS}
   PATH_SUFFIXES include NO_DEFAULT_PATH)
 if(NOT CUDAAGENT_CUDA_INCLUDE)
   message(FATAL_ERROR "No CUDA headers: neither a toolkit (CUDA_HOME, /usr/local/cuda) nor the wheels "
-          "beside torch (${CUDAAGENT_CUDA_WHEELS}) have cuda_runtime_api.h.")
+          "beside torch (${CUDAAGENT_CUDA_WHEELS}) have crt/host_config.h.")
 endif()
 find_path(CUDAAGENT_CUPTI_INCLUDE cupti.h
   HINTS ${CUDAAGENT_CUDA_INCLUDE} ${CUDAAGENT_CUDA_INCLUDE}/../extras/CUPTI/include

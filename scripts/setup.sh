@@ -38,7 +38,7 @@ install_packages() {
 choose_python() {
   if [ -n "${CUDAAGENT_PYTHON:-}" ]; then
     python=$CUDAAGENT_PYTHON
-    "$python" -c 'import torch' 2>/dev/null ||
+    "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)' 2>/dev/null ||
       die "CUDAAGENT_PYTHON=$python cannot import torch. Install torch there, or unset CUDAAGENT_PYTHON."
     return
   fi

@@ -1,4 +1,4 @@
-// cudaagent eval MODEL.py KERNEL.cu: one candidate, judged.
+// cudaagent eval MODEL.py KERNEL.cu...: candidates, judged one after another by one warm worker.
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
@@ -18,7 +19,7 @@ struct EvalCommand {
   ProblemFlags problem;
   EvalFlags eval;
   OutputFlags output;
-  std::string kernel_path;
+  std::vector<std::string> kernel_paths;
 };
 
 Result<Candidate> ReadCandidate(const std::string& path) {
@@ -34,32 +35,49 @@ Result<Candidate> ReadCandidate(const std::string& path) {
   return candidate;
 }
 
-Result<Evaluation> Judge(const EvalCommand& command) {
-  auto spec = ToSpec(command.problem);
-  if (!spec) return tl::unexpected(spec.error());
-  auto candidate = ReadCandidate(command.kernel_path);
-  if (!candidate) return tl::unexpected(candidate.error());
-  auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
-  if (!evaluator) return tl::unexpected(evaluator.error());
-  return (*evaluator)->Evaluate(*candidate);
+std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation) {
+  const bool several = command.kernel_paths.size() > 1;
+  if (!command.output.json) {
+    return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation);
+  }
+  nlohmann::json json = protocol::ToJson(evaluation);
+  if (several) json["kernel"] = path;  // one line each: JSONL
+  return json.dump(several ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int RunEval(const EvalCommand& command) {
-  auto evaluation = Judge(command);
-  if (!evaluation) return Report(evaluation.error(), command.output.json);
-  const std::string text = command.output.json ? protocol::ToJson(*evaluation).dump(2) + "\n"
-                                               : report::EvaluationText(*evaluation);
-  if (auto printed = Print(text); !printed) return Report(printed.error(), false);
-  return ExitCodeOf(evaluation->verdict);
+  const bool json = command.output.json;
+  auto spec = ToSpec(command.problem);
+  if (!spec) return Report(spec.error(), json);
+  std::vector<Candidate> candidates;
+  for (const std::string& path : command.kernel_paths) {
+    auto candidate = ReadCandidate(path);
+    if (!candidate) return Report(candidate.error(), json);
+    candidates.push_back(std::move(*candidate));
+  }
+  auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
+  if (!evaluator) return Report(evaluator.error(), json);
+  int exit_code = kExitOk;
+  for (const Candidate& candidate : candidates) {
+    if (StopSignal() != 0) return 128 + StopSignal();
+    auto evaluation = (*evaluator)->Evaluate(candidate);
+    if (!evaluation) return Report(evaluation.error(), json);
+    auto printed = Print(Render(command, candidate.origin, *evaluation));
+    if (!printed) return Report(printed.error(), false);
+    if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
+  }
+  return exit_code;
 }
 
 }  // namespace
 
 Command AddEval(CLI::App& app) {
   auto command = std::make_shared<EvalCommand>();
-  CLI::App* sub = app.add_subcommand("eval", "Check, time and reward one candidate");
+  CLI::App* sub = app.add_subcommand("eval", "Check, time and reward candidates");
   AddProblemFlags(*sub, command->problem);
-  sub->add_option("KERNEL", command->kernel_path, "The candidate, a .cu file with a launch plan; - is stdin")
+  sub->add_option("KERNEL", command->kernel_paths,
+                  "The candidate, a .cu file with a launch plan; - is stdin. Several are judged in turn "
+                  "(--json: one line each); the exit code is the first failure's")
       ->required();
   AddEvalFlags(*sub, command->eval);
   AddOutputFlags(*sub, command->output);

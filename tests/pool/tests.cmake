@@ -1,0 +1,7 @@
+foreach(program misbehaving_child killed_driver)
+  add_executable(${program} ${CMAKE_CURRENT_SOURCE_DIR}/programs/${program}.cpp)
+  target_link_libraries(${program} PRIVATE room_pool cudaagent_warnings)
+  if(TARGET pool_test)
+    add_dependencies(pool_test ${program})
+  endif()
+endforeach()

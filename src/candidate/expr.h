@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cudaagent/fault.h"
 #include "cudaagent/problem.h"
@@ -25,6 +26,12 @@ class Scope {
 
 struct ExprNode;
 
+// The names an expression mentions, "{expr}" pieces put in, in order of mention, repeats kept.
+struct ExprNames {
+  std::vector<std::string> values;
+  std::vector<std::string> tensors;
+};
+
 // Immutable, cheap to copy.
 class Expr {
  public:
@@ -36,10 +43,15 @@ class Expr {
   const std::string& text() const { return text_; }
   // Overflow, division by zero, an unknown name or a dimension out of range is kBadCandidate.
   Checked<int64_t> Evaluate(const Scope& scope) const;
+  // Fails only where an "{expr}" piece of a name does not evaluate.
+  Checked<ExprNames> Names(const Scope& scope) const;
 
  private:
   std::string text_;
   std::shared_ptr<const ExprNode> root_;
 };
+
+// Puts the values of "{expr}" pieces into a name: "layers.{i + 1}.weight" -> "layers.3.weight".
+Checked<std::string> ExpandName(std::string_view name, const Scope& scope);
 
 }  // namespace cudaagent::candidate

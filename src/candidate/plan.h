@@ -87,7 +87,7 @@ struct Step {
 
 struct BufferSpec {
   std::string name;
-  std::string dtype;        // "float32", ...
+  std::string dtype;  // "float32", ...
   std::vector<Expr> shape;
   bool zero = false;
   std::optional<Expr> when;
@@ -96,7 +96,7 @@ struct BufferSpec {
 struct CompileOptions {
   std::string standard = "c++17";
   bool fast_math = false;
-  int max_registers = 0;    // 0 = the compiler decides
+  int max_registers = 0;             // 0 = the compiler decides
   std::vector<std::string> include;  // "cutlass"
 };
 

@@ -18,13 +18,27 @@ class ProblemScope : public Scope {
   ProblemScope(const ProblemInfo& problem, std::map<std::string, int64_t> values);
   std::optional<int64_t> Value(std::string_view name) const override;
   const TensorInfo* Tensor(std::string_view name) const override;
-  void SetValue(const std::string& name, int64_t value);   // counters
+  void SetValue(const std::string& name, int64_t value);     // counters
   void SetTensor(const std::string& name, TensorInfo info);  // buffers, op results
 
  private:
   std::map<std::string, int64_t, std::less<>> values_;
   std::map<std::string, TensorInfo, std::less<>> tensors_;
 };
+
+// The scope of a plan's steps: the problem, the plan's default tune values, its buffers and
+// prepared values (those whose shapes evaluate), and `more` ("device.sms" and its like).
+// kBadCandidate where a shape is negative, too large or names something unknown.
+Checked<ProblemScope> PlanScope(const Plan& plan, const ProblemInfo& problem,
+                                std::map<std::string, int64_t> more = {});
+
+// Bytes of one element; 0 for a dtype that plans do not know.
+int64_t DtypeBytes(std::string_view dtype);
+
+// "i32", "f32", ... as plans write it.
+std::string_view ScalarTypeName(ScalarType type);
+// True where an integer argument of this type can hold the value ("f32" and its like: never).
+bool FitsScalar(ScalarType type, int64_t value);
 
 // Every rule that needs no device: known names, nothing written that may not be, every output
 // written, `require` true, grid and block positive, kernel names present in the code.

@@ -45,7 +45,24 @@ struct Graph {
 //   "kwargs":{"dim":1},"outputs":[{"name":"n0","shape":[..],"strides":[..],"dtype":"float32"}],
 //   "returns_list":false}],"outputs":["n0"]}
 // Values: null, true, 3, 3.5, "float32", {"ref":"name"}, {"float":"inf"|"-inf"|"nan"}, [..].
+// A parameter hidden by an input of the same name is {"ref":"param:name"}.
+// The text is treated as hostile: wrong types, duplicate or dangling names (a node may refer to
+// anything of the problem, but among nodes only to earlier ones), negative or overflowing sizes,
+// deep nesting and absurd lengths are kInternal errors that name the node.
 Result<Graph> ParseGraph(std::string_view json);
+
+// Every tensor a Ref of the graph may name: the problem's and every node's outputs. A node's result
+// hides a tensor of the problem of the same name.
+std::map<std::string, TensorInfo> TensorsOf(const Graph& graph, const ProblemInfo& problem);
+
+// Names of the tensors a node reads, in order of its arguments, with repetitions.
+std::vector<std::string> RefsOf(const Node& node);
+
+// Whether a result of the node may share storage with its first tensor argument (views, and
+// operators like reshape, contiguous and to that copy only where they must).
+bool MayAlias(const Node& node);
+// Whether the operator changes its first argument in place ("aten::relu_").
+bool IsInPlace(const Node& node);
 
 // Floating-point operations and unavoidable bytes (each problem input, parameter and constant that
 // is used read once, each output written once).

@@ -14,6 +14,7 @@
 #include "cudaagent/fault.h"
 #include "cudaagent/problem.h"
 #include "device/device.h"
+#include "device/guarded_memory.h"
 
 namespace cudaagent::device {
 
@@ -23,19 +24,26 @@ struct Bindings {
   std::map<std::string, at::Tensor> inputs;
   std::map<std::string, c10::IValue> scalars;
   std::map<std::string, at::Tensor> parameters;  // parameters, buffers and lifted constants
+  // Where the caller took inputs from GuardedMemory: PlanRunner::CheckGuards() walks it too.
+  std::shared_ptr<GuardedMemory> guards;
 };
 
 class PlanRunner {
  public:
-  // Allocates outputs and buffers on the device of the inputs. `device` must outlive the runner.
+  // Loads the module, allocates buffers on the device of the run; outputs are allocated when a step
+  // first needs them (an op's result may be the output). `device` must outlive the runner.
   static Checked<std::unique_ptr<PlanRunner>> Create(const candidate::ParsedCandidate& candidate,
                                                      const ProblemInfo& problem,
                                                      const Artifact& artifact, Bindings bindings,
                                                      Device& device);
   virtual ~PlanRunner() = default;
 
-  // Fills outputs and buffers with NaN (0xFF bytes for integers).
+  // Fills outputs and buffers with 0xFF bytes: NaN in every floating type.
   virtual void Poison() = 0;
+  // kOutOfBounds where a guard zone around an output, a buffer or a guarded input was written to
+  // since the last call; the zone is then restored. Waits for the device. Memory beyond the zone may
+  // have been hit as well: on a GPU let this process evaluate nothing more.
+  virtual Checked<void> CheckGuards() = 0;
   // All steps once. On a GPU this enqueues; faults of kernels may show at Device::Synchronize().
   virtual Checked<void> Run() = 0;
   // GPU: warms up and captures Run() as one CUDA graph; false (with a reason in `note`) where the
@@ -45,6 +53,7 @@ class PlanRunner {
   // Drops the graph, unloads the module and loads it again (device globals are reset).
   virtual Checked<void> Reload() = 0;
 
+  // What the last Run() or Replay() filled, by number. Empty before the first.
   virtual const std::vector<at::Tensor>& outputs() const = 0;
   virtual std::vector<KernelResources> resources() const = 0;
   // Names of the candidate's own kernels as the device reports them (mangled).

@@ -1,0 +1,379 @@
+#include "device/plan_runner.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Context.h>
+
+#include <set>
+#include <utility>
+
+#include "candidate/validate.h"
+#include "device/gpu/graph.h"
+#include "device/kernel_step.h"
+#include "device/liveness.h"
+#include "device/name_table.h"
+#include "device/op_call.h"
+#include "device/tensor_info.h"
+
+namespace cudaagent::device {
+namespace {
+
+using candidate::KernelStep;
+using candidate::OpStep;
+using candidate::RepeatStep;
+using candidate::Step;
+
+// More steps than any sensible plan runs; a repeat gone wrong must end.
+constexpr int64_t kMaxStepsPerRun = 100'000;
+
+// Holds ops to the plan's own precision where that is stricter than the run's, never looser.
+class PrecisionGuard {
+ public:
+  explicit PrecisionGuard(const std::map<std::string, std::string>& precision) {
+    at::Context& context = at::globalContext();
+    const auto strict = [&](const char* what) {
+      const auto found = precision.find(what);
+      return found != precision.end() && found->second == "fp32";
+    };
+    if (strict("matmul") && context.allowTF32CuBLAS()) {
+      context.setAllowTF32CuBLAS(false);
+      restore_matmul_ = true;
+    }
+    if ((strict("conv") || strict("rnn")) && context.allowTF32CuDNN()) {
+      context.setAllowTF32CuDNN(false);
+      restore_cudnn_ = true;
+    }
+  }
+  ~PrecisionGuard() {
+    if (restore_matmul_) at::globalContext().setAllowTF32CuBLAS(true);
+    if (restore_cudnn_) at::globalContext().setAllowTF32CuDNN(true);
+  }
+  PrecisionGuard(const PrecisionGuard&) = delete;
+  PrecisionGuard& operator=(const PrecisionGuard&) = delete;
+
+ private:
+  bool restore_matmul_ = false;
+  bool restore_cudnn_ = false;
+};
+
+struct LoadedKernel {
+  std::string mangled;
+  KernelInfo info;
+};
+
+class Runner : public PlanRunner {
+ public:
+  Runner(const candidate::ParsedCandidate& candidate, Artifact artifact, Device& device)
+      : plan_(candidate.plan), artifact_(std::move(artifact)), device_(device),
+        liveness_(plan_.steps) {}
+
+  ~Runner() override {
+    // No graph survives an unload; nothing may still run when memory goes.
+    DropGraph();
+    if (!device_.poisoned()) static_cast<void>(device_.Synchronize());
+  }
+
+  Checked<void> Prepare(const ProblemInfo& problem, Bindings bindings) {
+    if (!plan_.prepared.empty() || !plan_.prepare.empty()) {
+      return Blame(Verdict::kBadCandidate,
+                   "\"prepared\" and \"prepare\" are not supported by this version; do the work in "
+                   "\"steps\".");
+    }
+    at::Device at_device(at::kCPU);
+    if (device_.is_gpu()) at_device = gpu::TorchDevice();
+    auto names =
+        NameTable::Create(plan_, problem, std::move(bindings), device_.limits(), at_device);
+    if (!names) return tl::unexpected(names.error());
+    names_ = std::move(*names);
+    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+      const candidate::BufferSpec& spec = plan_.buffers[i];
+      const std::string where = "buffers." + spec.name;
+      auto wanted = Holds(spec.when, where);
+      if (!wanted) return tl::unexpected(wanted.error());
+      if (!*wanted) continue;
+      if (auto added = names_->AddBuffer(spec, where); !added) return added;
+    }
+    return LoadModule();
+  }
+
+  void Poison() override {
+    names_->Poison();
+    std::set<const void*> done;
+    for (const auto* list : {&outputs_, &captured_outputs_}) {
+      for (const at::Tensor& tensor : *list) {
+        if (names_->IsAllocatedOutput(tensor)) continue;
+        if (done.insert(tensor.const_data_ptr()).second) FillPoison(tensor);
+      }
+    }
+  }
+
+  Checked<void> CheckGuards() override {
+    if (auto synced = device_.Synchronize(); !synced) return synced;
+    try {
+      auto own = names_->guards().Check();
+      auto inputs = names_->input_guards() != nullptr ? names_->input_guards()->Check()
+                                                      : Checked<void>();
+      return own ? inputs : own;
+    } catch (...) {
+      return Caught("The guard zones could not be read", Verdict::kInfraError);
+    }
+  }
+
+  Checked<void> Run() override {
+    outputs_.clear();
+    try {
+      const PrecisionGuard precision(plan_.precision);
+      auto done = RunOnce();
+      if (done) return done;
+      // On a GPU an op may be refused for what an earlier kernel did.
+      if (device_.is_gpu() && !capturing_) {
+        if (auto synced = device_.Synchronize(); !synced) return synced;
+      }
+      return done;
+    } catch (...) {
+      return Caught("The plan could not be run", Verdict::kInfraError);
+    }
+  }
+
+  Checked<bool> Capture(std::string* note) override {
+    if (!device_.is_gpu()) {
+      *note = "the CPU device has no graphs: the plan runs step by step";
+      return false;
+    }
+    DropGraph();
+    if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
+    try {
+      const gpu::SideStream side;
+      // Libraries allocate workspaces and load kernels on first use, which a capture forbids.
+      if (auto warm = Run(); !warm) return tl::unexpected(warm.error());
+      if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
+      outputs_.clear();
+      names_->BeginRun();
+      capturing_ = true;
+      auto graph = gpu::Graph::Capture([this] { return Run(); }, note);
+      capturing_ = false;
+      captured_outputs_ = std::exchange(outputs_, {});
+      names_->BeginRun();
+      if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
+      if (graph == nullptr) {
+        captured_outputs_.clear();
+        return false;
+      }
+      graph_ = std::move(graph);
+      return true;
+    } catch (...) {
+      capturing_ = false;
+      return Caught("The plan could not be captured", Verdict::kInfraError);
+    }
+  }
+
+  Checked<void> Replay() override {
+    if (graph_ == nullptr) {
+      return Blame(Verdict::kInfraError, "A plan was replayed that had not been captured.");
+    }
+    try {
+      graph_->Launch();
+    } catch (...) {
+      Fault fault = CurrentExceptionAsFault("The graph could not be launched",
+                                            Verdict::kInfraError);
+      if (auto synced = device_.Synchronize(); !synced) return synced;
+      return tl::unexpected(std::move(fault));
+    }
+    outputs_ = captured_outputs_;
+    return {};
+  }
+
+  Checked<void> Reload() override {
+    if (auto synced = device_.Synchronize(); !synced) return synced;
+    DropGraph();
+    kernels_.clear();
+    module_.reset();
+    return LoadModule();
+  }
+
+  const std::vector<at::Tensor>& outputs() const override { return outputs_; }
+
+  std::vector<KernelResources> resources() const override {
+    std::vector<KernelResources> all;
+    for (const auto& [instance, kernel] : kernels_) {
+      all.push_back(kernel.info.resources);
+      all.back().name = instance;
+    }
+    return all;
+  }
+
+  std::vector<std::string> kernel_names() const override {
+    std::vector<std::string> names;
+    for (const auto& [instance, kernel] : kernels_) names.push_back(kernel.mangled);
+    return names;
+  }
+
+ private:
+  static tl::unexpected<Fault> Caught(const std::string& what, Verdict verdict) {
+    return tl::unexpected(CurrentExceptionAsFault(what, verdict));
+  }
+
+  void DropGraph() {
+    if (graph_ == nullptr) return;
+    if (!device_.poisoned()) static_cast<void>(device_.Synchronize());
+    captured_outputs_.clear();
+    outputs_.clear();
+    graph_.reset();
+  }
+
+  Checked<void> LoadModule() {
+    if (artifact_.lowered.empty()) return {};
+    auto module = device_.Load(artifact_);
+    if (!module) return tl::unexpected(module.error());
+    module_ = std::move(*module);
+    for (const auto& [instance, mangled] : artifact_.lowered) {
+      auto info = module_->Kernel(mangled);
+      if (!info) return tl::unexpected(info.error());
+      kernels_[instance] = LoadedKernel{mangled, std::move(*info)};
+    }
+    return {};
+  }
+
+  Checked<bool> Holds(const std::optional<candidate::Expr>& when, const std::string& where) const {
+    if (!when) return true;
+    auto value = when->Evaluate(names_->values());
+    if (!value) {
+      return Blame(value.error().verdict, where + ".when: " + value.error().message);
+    }
+    return *value != 0;
+  }
+
+  Checked<void> RunOnce() {
+    names_->BeginRun();
+    names_->ZeroBuffers();
+    written_.clear();
+    regions_generation_ = -1;
+    steps_run_ = 0;
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (auto done = RunStep(plan_.steps[i]); !done) return done;
+      names_->Drop([&](const std::string& name) { return !liveness_.UsedAfter(name, i); });
+    }
+    auto outputs = names_->Outputs();
+    if (!outputs) return tl::unexpected(outputs.error());
+    outputs_ = std::move(*outputs);
+    return {};
+  }
+
+  Checked<void> RunStep(const Step& step) {
+    auto wanted = Holds(step.when, step.where);
+    if (!wanted) return tl::unexpected(wanted.error());
+    if (!*wanted) return {};
+    if (++steps_run_ > kMaxStepsPerRun) {
+      return Blame(Verdict::kBadCandidate, c10::str(step.where, ": the plan runs more than ",
+                                                    kMaxStepsPerRun, " steps."));
+    }
+    if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return RunKernel(*kernel, step);
+    if (const auto* op = std::get_if<OpStep>(&step.what)) return RunOp(*op, step);
+    return RunRepeat(std::get<RepeatStep>(step.what), step);
+  }
+
+  Checked<void> RunRepeat(const RepeatStep& repeat, const Step& step) {
+    auto from = repeat.from.Evaluate(names_->values());
+    if (!from) return Blame(from.error().verdict, step.where + ".from: " + from.error().message);
+    auto count = repeat.count.Evaluate(names_->values());
+    if (!count) {
+      return Blame(count.error().verdict, step.where + ".count: " + count.error().message);
+    }
+    if (*count < 0 || *count > kMaxStepsPerRun) {
+      return Blame(Verdict::kBadCandidate,
+                   c10::str(step.where, ".count: ", *count, " is not between 0 and ",
+                            kMaxStepsPerRun, "."));
+    }
+    int64_t counter = 0;
+    for (int64_t i = 0; i < *count; ++i) {
+      if (__builtin_add_overflow(*from, i, &counter)) {
+        return Blame(Verdict::kBadCandidate, step.where + ": the counter overflows.");
+      }
+      names_->SetCounter(repeat.counter, counter);
+      for (const Step& each : repeat.steps) {
+        if (auto done = RunStep(each); !done) return done;
+      }
+    }
+    return {};
+  }
+
+  Checked<void> RunOp(const OpStep& op, const Step& step) {
+    auto results = CallOp(op, step.where, *names_);
+    if (!results) return tl::unexpected(results.error());
+    for (size_t i = 0; i < results->size(); ++i) {
+      if (!op.out[i]) continue;
+      if (auto bound = names_->Bind(*op.out[i], (*results)[i]); !bound) {
+        return Blame(bound.error().verdict, step.where + ": " + bound.error().message);
+      }
+    }
+    return {};
+  }
+
+  Checked<void> RunKernel(const KernelStep& kernel, const Step& step) {
+    auto instance = candidate::KernelInstance(kernel.kernel, names_->values());
+    if (!instance) {
+      return Blame(instance.error().verdict, step.where + ": " + instance.error().message);
+    }
+    const auto loaded = kernels_.find(*instance);
+    if (loaded == kernels_.end()) {
+      return Blame(Verdict::kBadCandidate, c10::str(step.where, ": kernel \"", *instance,
+                                                    "\" is not among the compiled ones."));
+    }
+    if (checked_.insert({&kernel, *instance}).second) {
+      const auto signature = artifact_.demangled.find(*instance);
+      if (signature != artifact_.demangled.end()) {
+        auto fits = candidate::CheckSignature(kernel, signature->second);
+        if (!fits) return Blame(fits.error().verdict, step.where + ": " + fits.error().message);
+      }
+    }
+    auto launch = PrepareLaunch(kernel, step.where, *instance, loaded->second.mangled,
+                                loaded->second.info, device_.limits(), *names_);
+    if (!launch) return tl::unexpected(launch.error());
+    ShowRegions(kernel);
+    return module_->Run(*launch);
+  }
+
+  // Regions change when an op binds a name; what kernels wrote before then counts as initialised.
+  void ShowRegions(const KernelStep& kernel) {
+    if (device_.is_gpu()) return;
+    if (regions_generation_ != names_->generation()) {
+      device_.SetRegions(names_->Regions(written_));
+      regions_generation_ = names_->generation();
+    }
+    for (const candidate::KernelArg& arg : kernel.args) {
+      const auto* pointer = std::get_if<candidate::PointerArg>(&arg);
+      if (pointer == nullptr) continue;
+      auto name = candidate::ExpandName(pointer->tensor.name, names_->values());
+      if (name) written_.insert(*name);
+    }
+  }
+
+  const candidate::Plan plan_;
+  const Artifact artifact_;
+  Device& device_;
+  const Liveness liveness_;
+  std::unique_ptr<Module> module_;
+  std::map<std::string, LoadedKernel> kernels_;  // by instance
+  std::set<std::pair<const KernelStep*, std::string>> checked_;
+  std::unique_ptr<NameTable> names_;
+  std::vector<at::Tensor> outputs_;
+  std::vector<at::Tensor> captured_outputs_;
+  std::unique_ptr<gpu::Graph> graph_;  // after the module: destroyed before it
+  bool capturing_ = false;
+  std::set<std::string> written_;
+  int64_t regions_generation_ = -1;
+  int64_t steps_run_ = 0;
+};
+
+}  // namespace
+
+Checked<std::unique_ptr<PlanRunner>> PlanRunner::Create(
+    const candidate::ParsedCandidate& candidate, const ProblemInfo& problem,
+    const Artifact& artifact, Bindings bindings, Device& device) {
+  auto runner = std::make_unique<Runner>(candidate, artifact, device);
+  if (auto ready = runner->Prepare(problem, std::move(bindings)); !ready) {
+    return tl::unexpected(ready.error());
+  }
+  return runner;
+}
+
+}  // namespace cudaagent::device

@@ -25,7 +25,7 @@ std::optional<Fence> ReadFence(std::string_view line) {
   if (fence.length < 3) return std::nullopt;
   std::string_view info = line.substr(at);
   if (fence.mark == '`' && info.find('`') != std::string_view::npos) return std::nullopt;
-  fence.bare = info.find_first_not_of(" \t\r") == std::string_view::npos;
+  fence.bare = info.find_first_not_of(" \t\r\n") == std::string_view::npos;
   return fence;
 }
 

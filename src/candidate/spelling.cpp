@@ -3,28 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "util/text.h"
+
 namespace cudaagent::candidate {
-namespace {
-
-// Levenshtein distance, or anything above `limit` where it exceeds it.
-size_t Distance(std::string_view a, std::string_view b, size_t limit) {
-  if (a.size() > b.size() + limit || b.size() > a.size() + limit) return limit + 1;
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
-
 std::string Quote(std::string_view text, size_t limit) {
   bool cut = text.size() > limit;
   if (cut) {
@@ -49,24 +30,11 @@ std::string Quote(std::string_view text, size_t limit) {
   return quoted + (cut ? "...\"" : "\"");
 }
 
-std::string Nearest(std::string_view name, const std::vector<std::string>& known) {
-  if (name.size() > 200) return "";
-  const size_t limit = std::max<size_t>(1, std::min<size_t>(3, name.size() / 3));
-  size_t best = limit + 1;
-  std::string nearest;
-  for (const std::string& each : known) {
-    size_t distance = Distance(name, each, limit);
-    if (distance < best) {
-      best = distance;
-      nearest = each;
-    }
-  }
-  return nearest;
-}
-
 std::string Suggest(std::string_view name, const std::vector<std::string>& known, size_t limit) {
-  if (std::string nearest = Nearest(name, known); !nearest.empty()) {
-    return "; did you mean " + Quote(nearest) + "?";
+  if (name.size() <= 200) {
+    if (auto nearest = util::NearestName(name, known)) {
+      return "; did you mean " + Quote(*nearest) + "?";
+    }
   }
   if (known.empty()) return "";
   std::string list = "; known: ";

@@ -10,9 +10,6 @@ namespace cudaagent::candidate {
 // `text` in double quotes, control characters as \xNN, cut after `limit` bytes with "...".
 std::string Quote(std::string_view text, size_t limit = 80);
 
-// The known name within a few edits of `name`, or empty.
-std::string Nearest(std::string_view name, const std::vector<std::string>& known);
-
 // "; did you mean \"nearest\"?" where there is one, else "; known: a, b, c" (at most `limit` names,
 // nothing where `known` is empty).
 std::string Suggest(std::string_view name, const std::vector<std::string>& known,

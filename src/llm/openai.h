@@ -1,0 +1,38 @@
+// OpenAI's chat completions over HTTP, which vLLM, llama.cpp, Ollama (/v1), DeepSeek, OpenRouter
+// and many others speak too. Non-streaming. libcurl is initialised when the first client is made.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cudaagent/llm_client.h"
+#include "cudaagent/result.h"
+#include "llm/secret.h"
+
+namespace cudaagent::llm {
+
+inline constexpr const char* kDefaultBaseUrl = "https://api.openai.com/v1";
+inline constexpr const char* kDefaultKeyEnv = "OPENAI_API_KEY";
+
+struct LlmConfig {
+  std::string model;                       // required: "gpt-5", "qwen3-coder", ...
+  std::string base_url = kDefaultBaseUrl;  // up to and without "/chat/completions"
+  std::string api_key_env;                 // empty = OPENAI_API_KEY, sent to the default host only
+  double timeout_s = 600;                  // of one request, all bytes included
+  double connect_timeout_s = 10;
+  int max_retries = 5;      // beyond the first try
+  double retry_base_s = 1;  // full jitter: a random wait below min(cap, base * 2^n)
+  double retry_cap_s = 60;
+  double retry_after_cap_s = 120;     // a server that asks for a longer pause is given up on
+  int64_t max_output_tokens = 32768;  // 0 = the server's own limit
+  double temperature = -1;            // below 0 = the server's own
+  size_t max_body_bytes = size_t{32} << 20;
+};
+
+// Which key goes where. A key is sent to the default host, to whatever the user named a key for,
+// and to nobody else. The key leaves the process environment (secret.h) whether or not it is sent.
+// kUsage where the model or URL is missing or malformed, `api_key_env` names an unset variable, the
+// default host has no key, or a key would travel unencrypted to another machine.
+Result<std::unique_ptr<LlmClient>> MakeOpenAiClient(LlmConfig config);
+
+}  // namespace cudaagent::llm

@@ -1,0 +1,34 @@
+// The three proposers: a language model, a command of the user's, the built-in rules.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cudaagent/llm_client.h"
+#include "cudaagent/proposer.h"
+#include "cudaagent/result.h"
+#include "prompt/prompt.h"
+
+namespace cudaagent::propose {
+
+// Asks `client`. An answer without a usable candidate is a Proposal whose source is the answer.
+std::unique_ptr<Proposer> MakeLlmProposer(std::unique_ptr<LlmClient> client,
+                                          prompt::Templates templates,
+                                          prompt::PromptOptions options);
+
+struct CommandConfig {
+  std::string command;  // run by /bin/sh -c; prompt on stdin, answer on stdout
+  double timeout_s = 600;
+  size_t max_answer_bytes = size_t{8} << 20;
+};
+
+// The command inherits the environment and stderr is kept for messages only. Not exiting 0, a
+// timeout and an answer over the cap are kLlm. An empty answer with exit 0 means there is nothing
+// more to propose.
+std::unique_ptr<Proposer> MakeCommandProposer(CommandConfig config, prompt::Templates templates,
+                                              prompt::PromptOptions options);
+
+// The rewrite rules: one proposal per rule set, most promising first, then nothing more.
+std::unique_ptr<Proposer> MakeBuiltinProposer();
+
+}  // namespace cudaagent::propose

@@ -1,0 +1,2 @@
+// <assert.h>: NVRTC has assert itself.
+#pragma once

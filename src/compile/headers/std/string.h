@@ -1,0 +1,2 @@
+// <string.h>: the prelude, included before every candidate, has what device code uses of it.
+#pragma once

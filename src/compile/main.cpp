@@ -1,0 +1,13 @@
+#include "compile/service.h"
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  try {
+    return cudaagent::compile::Main({argv + 1, argv + argc}, CUDAAGENT_VERSION);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cudaagent-compile: %s\n", error.what());
+    return 1;
+  }
+}

@@ -37,6 +37,10 @@ struct Config {
 };
 
 // Starts compiler and worker side by side, loads the problem, measures or recalls the baseline.
+// kUsage: the configuration or model.py is at fault; kEnvironment: no device, program or worker.
 Result<std::unique_ptr<Evaluator>> StartEvaluator(Config config);
+
+// What the worker learns of the problem, without a compiler or a baseline.
+Result<ProblemInfo> LoadProblemInfo(Config config);
 
 }  // namespace cudaagent::evaluate

@@ -22,6 +22,14 @@ constexpr size_t kTailLines = 20;
 
 }  // namespace
 
+std::string LogTail(const std::string& path) {
+  const std::string text = util::SanitiseLog(util::ReadTail(path, kTailBytes));
+  std::vector<std::string> lines = util::Split(util::Trim(text), '\n');
+  if (lines.size() == 1 && lines[0].empty()) return "";
+  if (lines.size() > kTailLines) lines.erase(lines.begin(), lines.end() - kTailLines);
+  return "  " + util::Join(lines, "\n  ");
+}
+
 Child::Child(ChildOptions options, util::Subprocess process)
     : options_(std::move(options)), process_(std::move(process)) {}
 
@@ -42,10 +50,10 @@ Child::~Child() { Kill(); }
 
 Result<protocol::Hello> Child::AwaitHello(util::Deadline deadline) {
   const double limit_s = deadline.RemainingSeconds();
-  const auto failed = [&](const std::string& what, const std::string& next) {
+  const auto failed = [&](const std::string& what) {
     Kill();
-    std::string message = options_.program + " " + what + next;
-    const std::string tail = LogTail();
+    std::string message = options_.program + " " + what;
+    const std::string tail = LogTail(options_.log_path);
     message += tail.empty() ? " It left nothing in its log " + options_.log_path + "."
                             : " The end of its log (" + options_.log_path + "):\n" + tail;
     return Fail(ErrorCode::kEnvironment, message);
@@ -53,21 +61,20 @@ Result<protocol::Hello> Child::AwaitHello(util::Deadline deadline) {
   const tl::expected<protocol::FromChild, Trouble> first = ReceiveAny(deadline);
   if (!first) {
     if (first.error().kind == Trouble::Kind::kTimedOut) {
-      return failed("did not say hello within " + util::FormatSeconds(limit_s) + ".", "");
+      return failed("did not say hello within " + util::FormatSeconds(limit_s) + ".");
     }
-    return failed(first.error().words + " before it said hello.", "");
+    return failed(first.error().words + " before it said hello.");
   }
   const auto* hello = std::get_if<protocol::Hello>(&*first);
-  if (hello == nullptr) return failed("sent another message before its hello.", "");
+  if (hello == nullptr) return failed("sent another message before its hello.");
   if (hello->protocol_version != protocol::kProtocolVersion) {
     return failed("speaks protocol version " + std::to_string(hello->protocol_version) +
-                      ", this program speaks " + std::to_string(protocol::kProtocolVersion) + ".",
-                  " Build and install the three programs together.");
+                  ", this program speaks " + std::to_string(protocol::kProtocolVersion) +
+                  ". Build and install the three programs together.");
   }
   if (hello->program != options_.kind) {
     return failed("says it is the program \"" + util::SanitiseLog(hello->program, 60) +
-                      "\", not \"" + options_.kind + "\".",
-                  "");
+                  "\", not \"" + options_.kind + "\".");
   }
   return *hello;
 }
@@ -115,7 +122,9 @@ tl::expected<protocol::FromChild, Trouble> Child::ReceiveAny(util::Deadline dead
   }
   Result<protocol::FromChild> message = protocol::DecodeFromChild(frame.payload);
   if (!message) {
-    return GiveUp(Trouble::Kind::kBroken, "", 0, "sent nonsense: " + message.error().message);
+    std::string what = message.error().message;
+    if (util::EndsWith(what, ".")) what.pop_back();
+    return GiveUp(Trouble::Kind::kBroken, "", 0, "sent nonsense (" + what + ")");
   }
   return std::move(*message);
 }
@@ -154,13 +163,5 @@ void Child::Kill() {
 }
 
 bool Child::alive() { return process_.running() && !process_.Wait(0); }
-
-std::string Child::LogTail() const {
-  const std::string text = util::SanitiseLog(util::ReadTail(options_.log_path, kTailBytes));
-  std::vector<std::string> lines = util::Split(util::Trim(text), '\n');
-  if (lines.size() == 1 && lines[0].empty()) return "";
-  if (lines.size() > kTailLines) lines.erase(lines.begin(), lines.end() - kTailLines);
-  return "  " + util::Join(lines, "\n  ");
-}
 
 }  // namespace cudaagent::pool

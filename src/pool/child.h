@@ -39,6 +39,9 @@ struct Trouble {
   std::string words;
 };
 
+// The last lines of a log, fit to print, indented; "" where it holds none.
+std::string LogTail(const std::string& path);
+
 class Child {
  public:
   // Starts the program and waits for nothing. kEnvironment.
@@ -70,8 +73,6 @@ class Child {
   int socket() const { return process_.socket(); }
   pid_t pid() const { return process_.pid(); }
   const std::string& log_path() const { return options_.log_path; }
-  // The last lines of its log, fit to print, indented; "" where it wrote none.
-  std::string LogTail() const;
 
  private:
   Child(ChildOptions options, util::Subprocess process);

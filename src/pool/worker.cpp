@@ -8,7 +8,13 @@ Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}
 
 Worker::~Worker() {
   if (spare_) spare_->Kill();
-  if (child_) child_->Stop();
+  if (!child_) return;
+  // A polite end is for one that listens.
+  if (state_ == WorkerState::kIdle) {
+    child_->Stop();
+  } else {
+    child_->Kill();
+  }
 }
 
 Result<void> Worker::Launch() {
@@ -75,6 +81,11 @@ tl::expected<protocol::FromChild, Trouble> Worker::Finish(const std::string& sta
     Bury();
   }
   return answer;
+}
+
+WorkerState Worker::Look() {
+  if (state_ == WorkerState::kIdle && !child_->alive()) Bury();
+  return state_;
 }
 
 void Worker::Retire() {

@@ -44,6 +44,8 @@ class Worker {
   tl::expected<protocol::FromChild, Trouble> Finish(const std::string& stage,
                                                     const StageLimits& limits);
 
+  // Idle -> Absent where the process has died since its last answer; the state then is true.
+  WorkerState Look();
   // Idle -> Absent: ends the process at once (it is poisoned or not trusted any more).
   void Retire();
   // Starts a spare where there is none; a failure to start is found by the Launch that would use it.
@@ -54,7 +56,7 @@ class Worker {
   bool has_spare();
   pid_t pid() const { return child_ ? child_->pid() : -1; }
   pid_t spare_pid() const { return spare_ ? spare_->pid() : -1; }
-  // The last lines of the present or latest process's log.
+  // Of the present or latest process.
   const std::string& last_log_path() const { return log_path_; }
 
  private:

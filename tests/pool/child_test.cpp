@@ -115,12 +115,12 @@ TEST_F(ChildTest, RefusesGarbage) {
   const auto answer = Ask("garbage");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().kind, Trouble::Kind::kBroken);
-  EXPECT_EQ(answer.error().words, "sent nonsense: A message is not valid JSON.");
+  EXPECT_EQ(answer.error().words, "sent nonsense (A message is not valid JSON)");
 }
 
 TEST_F(ChildTest, RefusesAnUnknownType) {
   EXPECT_EQ(AskText("unknown_type"),
-            "trouble: sent nonsense: A message has the unknown type \"x\".");
+            "trouble: sent nonsense (A message has the unknown type \"x\")");
 }
 
 TEST_F(ChildTest, RefusesAnUnknownStage) {
@@ -140,7 +140,7 @@ TEST_F(ChildTest, RefusesAHugeFrame) {
 }
 
 TEST_F(ChildTest, SurvivesJsonNestedMillionsDeep) {
-  EXPECT_EQ(AskText("deep_frame"), "trouble: sent nonsense: A message is not valid JSON.");
+  EXPECT_EQ(AskText("deep_frame"), "trouble: sent nonsense (A message is not valid JSON)");
 }
 
 TEST_F(ChildTest, KillsOneThatClosesItsSocketAndStays) {

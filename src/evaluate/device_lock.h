@@ -1,0 +1,27 @@
+// One driver at a time times on one GPU: an advisory lock per device UUID, among all of one user's
+// processes on this host. The kernel drops it with the process, however that ends.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "cudaagent/result.h"
+#include "util/fd.h"
+
+namespace cudaagent::evaluate {
+
+class DeviceLock {
+ public:
+  DeviceLock() = default;  // holds nothing
+
+  // Waits up to `wait_s`, after one line to `progress` where it has to. kEnvironment after that.
+  // `folder` is made when missing; one that belongs to somebody else is refused.
+  static Result<DeviceLock> Take(const std::string& folder, const std::string& uuid, double wait_s,
+                                 const std::function<void(const std::string&)>& progress);
+
+ private:
+  explicit DeviceLock(util::UniqueFd file) : file_(std::move(file)) {}
+  util::UniqueFd file_;
+};
+
+}  // namespace cudaagent::evaluate

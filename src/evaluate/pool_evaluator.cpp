@@ -1,0 +1,220 @@
+#include "evaluate/pool_evaluator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "candidate/validate.h"
+#include "reward/reward.h"
+#include "util/hash.h"
+#include "util/text.h"
+#include "util/time.h"
+
+namespace cudaagent::evaluate {
+namespace {
+
+constexpr int kMaxInfraErrors = 3;
+
+void Blame(const Fault& fault, const std::string& stage, Evaluation* evaluation) {
+  evaluation->verdict = fault.verdict;
+  evaluation->message = fault.message;
+  evaluation->stage = stage;
+}
+
+// Each kernel step's arguments against the signature the compiler found.
+Checked<void> CheckSignatures(const std::vector<candidate::Step>& steps,
+                              const candidate::ProblemScope& scope,
+                              const std::map<std::string, std::string>& demangled) {
+  for (const candidate::Step& step : steps) {
+    if (const auto* repeat = std::get_if<candidate::RepeatStep>(&step.what)) {
+      if (auto checked = CheckSignatures(repeat->steps, scope, demangled); !checked) return checked;
+    }
+    const auto* kernel = std::get_if<candidate::KernelStep>(&step.what);
+    if (kernel == nullptr) continue;
+    // A repeat's counter may be part of the instance's name; every instance of the kernel is then
+    // one this step may launch.
+    const Checked<std::string> instance = candidate::KernelInstance(kernel->kernel, scope);
+    const std::string family = kernel->kernel.base + "<";
+    for (const auto& [name, signature] : demangled) {
+      const bool ours = instance ? name == *instance : util::StartsWith(name, family);
+      if (!ours) continue;
+      if (auto checked = candidate::CheckSignature(*kernel, signature); !checked) {
+        return cudaagent::Blame(checked.error().verdict, step.where + ": " + checked.error().message);
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void PoolEvaluator::Say(const std::string& line) const {
+  if (config_.progress) config_.progress(line);
+}
+
+Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
+  Evaluation evaluation;
+  evaluation.candidate_hash = util::Sha256Hex(candidate.source);
+  evaluation.device = worker_->device();
+  evaluation.protocol.tier = config_.options.tier;
+  evaluation.protocol.precision = PrecisionName(config_.spec.precision);
+  const Result<bool> judged = Judge(candidate, &evaluation);
+  if (!judged) return tl::unexpected(judged.error());
+
+  evaluation.problem_hash = problem().hash;
+  if (evaluation.device.nvrtc_version.empty()) evaluation.device.nvrtc_version = nvrtc_version_;
+  evaluation.date = util::NowIso8601();
+  Score(baseline_, &evaluation);
+  evaluation.reward_name = config_.reward;
+  evaluation.reward = reward::Compute(config_.reward, evaluation);
+  // The caller now thinks about its next candidate: time to have a worker ready for it.
+  worker_->Recover(device_.gpu);
+  return evaluation;
+}
+
+Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evaluation) {
+  const util::Stopwatch parsing;
+  const auto parsed = candidate::ParseCandidate(candidate.source);
+  const Checked<void> valid =
+      parsed ? candidate::ValidatePlan(*parsed, problem()) : tl::unexpected(parsed.error());
+  evaluation->seconds["parse"] = parsing.Seconds();
+  if (!valid) {
+    Blame(valid.error(), "parse", evaluation);
+    return false;
+  }
+  protocol::EvaluateJob job;
+  job.source = candidate.source;
+  job.options = config_.options;
+  const Result<bool> compiled = Compile(*parsed, &job, evaluation);
+  if (!compiled || !*compiled) return compiled;
+  if (auto run = RunOnDevice(job, evaluation); !run) return tl::unexpected(run.error());
+  return evaluation->verdict == Verdict::kOk;
+}
+
+Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
+                                    protocol::EvaluateJob* job, Evaluation* evaluation) {
+  const Checked<std::vector<std::string>> kernels =
+      candidate::KernelInstances(parsed, problem());
+  if (!kernels) {
+    Blame(kernels.error(), "parse", evaluation);
+    return false;
+  }
+  if (kernels->empty()) return true;
+  protocol::CompileJob compile;
+  compile.source = parsed.code;
+  compile.arch = worker_->device().arch;
+  compile.standard = parsed.plan.compile.standard;
+  compile.fast_math = parsed.plan.compile.fast_math;
+  compile.max_registers = parsed.plan.compile.max_registers;
+  compile.kernels = *kernels;
+  compile.timeout_s = config_.timeouts.compile_s;
+  const util::Stopwatch compiling;
+  Result<protocol::CompileReply> reply = compiler_->Submit(std::move(compile)).get();
+  if (!reply) return tl::unexpected(reply.error());
+  evaluation->seconds["compile"] = compiling.Seconds();
+  evaluation->compile = std::move(reply->report);
+  evaluation->compile.attempted = true;
+  if (!reply->ok) {
+    if (reply->verdict == Verdict::kInfraError) {
+      evaluation->stage = "compile";
+      if (auto go_on = CountInfraError(evaluation, reply->message); !go_on) {
+        return tl::unexpected(go_on.error());
+      }
+      return false;
+    }
+    Blame(Fault{reply->verdict, reply->message}, "compile", evaluation);
+    return false;
+  }
+  const Checked<candidate::ProblemScope> scope = candidate::PlanScope(parsed.plan, problem());
+  Checked<void> fits = scope ? CheckSignatures(parsed.plan.steps, *scope, reply->demangled)
+                             : tl::unexpected(scope.error());
+  if (fits) fits = CheckSignatures(parsed.plan.prepare, *scope, reply->demangled);
+  if (!fits) {
+    Blame(fits.error(), "compile", evaluation);
+    return false;
+  }
+  job->cubin_path = evaluation->compile.cubin_path;
+  job->ptx_path = evaluation->compile.ptx_path;
+  job->lowered = std::move(reply->lowered);
+  job->demangled = std::move(reply->demangled);
+  return true;
+}
+
+Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job, Evaluation* evaluation) {
+  // The limit that ends timing politely is the worker's; the one here ends a hang.
+  const pool::StageLimits limits = {
+      {"load", config_.timeouts.load_s},
+      {"check", config_.timeouts.check_s},
+      {"time", std::max(config_.timeouts.time_s, 2 * config_.options.time_limit_s + 20)}};
+  for (bool confirming = false;; confirming = true) {
+    if (auto ready = worker_->EnsureReady(); !ready) return ready;
+    const bool served = worker_->served();
+    auto answer = worker_->Run(job, "load", limits);
+    if (answer) return TakeAnswer(std::move(*answer), evaluation);
+    const bool may_be_innocent = served && answer.error().kind != pool::Trouble::Kind::kTimedOut;
+    if (confirming || !may_be_innocent) {
+      BlameTrouble(answer.error(), confirming, evaluation);
+      return {};
+    }
+    Say("the worker " + answer.error().words + " in stage " + answer.error().stage +
+        "; trying the candidate once more in a fresh one");
+  }
+}
+
+void PoolEvaluator::BlameTrouble(const pool::Trouble& trouble, bool confirmed,
+                                 Evaluation* evaluation) {
+  infra_errors_ = 0;
+  const std::string in_stage = " in stage " + trouble.stage;
+  if (trouble.kind == pool::Trouble::Kind::kTimedOut) {
+    Blame(Fault{Verdict::kTimedOut, "The candidate did not finish within " +
+                                        util::FormatSeconds(trouble.limit_s) + in_stage +
+                                        " and was killed."},
+          trouble.stage, evaluation);
+    return;
+  }
+  const std::string ended = trouble.words + in_stage;
+  Blame(Fault{Verdict::kWorkerCrashed,
+              confirmed ? "Two workers ended while they ran this candidate; the second, a fresh one, " +
+                              ended + "."
+                        : "A fresh worker " + ended + " while it ran this candidate."},
+        trouble.stage, evaluation);
+}
+
+Result<void> PoolEvaluator::TakeAnswer(protocol::FromChild answer, Evaluation* evaluation) {
+  if (auto* error = std::get_if<protocol::ErrorReply>(&answer)) {
+    evaluation->stage = "check";
+    return CountInfraError(evaluation, error->error.message);
+  }
+  auto* reply = std::get_if<protocol::EvaluationReply>(&answer);
+  if (reply == nullptr) {
+    worker_->Retire();
+    evaluation->stage = "check";
+    return CountInfraError(evaluation, "The worker answered an evaluation with something else.");
+  }
+  // What the worker measured, over what the driver knows.
+  Evaluation merged = std::move(reply->evaluation);
+  merged.candidate_hash = evaluation->candidate_hash;
+  if (merged.device.kind.empty()) merged.device = evaluation->device;
+  merged.protocol.tier = evaluation->protocol.tier;
+  merged.protocol.precision = evaluation->protocol.precision;
+  std::vector<KernelResources> resources = std::move(merged.compile.kernels);
+  merged.compile = std::move(evaluation->compile);
+  if (!resources.empty()) merged.compile.kernels = std::move(resources);
+  merged.seconds.insert(evaluation->seconds.begin(), evaluation->seconds.end());
+  *evaluation = std::move(merged);
+  if (reply->poisoned) worker_->Retire();
+  if (evaluation->verdict == Verdict::kInfraError) {
+    return CountInfraError(evaluation, evaluation->message);
+  }
+  infra_errors_ = 0;
+  return {};
+}
+
+Result<void> PoolEvaluator::CountInfraError(Evaluation* evaluation, std::string message) {
+  evaluation->verdict = Verdict::kInfraError;
+  evaluation->message = std::move(message);
+  if (++infra_errors_ < kMaxInfraErrors) return {};
+  return Fail(ErrorCode::kEnvironment, "Three evaluations in a row failed through no fault of a "
+                                       "candidate. The last one: " + evaluation->message);
+}
+
+}  // namespace cudaagent::evaluate

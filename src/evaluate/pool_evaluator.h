@@ -1,0 +1,64 @@
+// The Evaluator over a pool: one compiler, one worker, one problem.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "candidate/plan.h"
+#include "cudaagent/evaluator.h"
+#include "evaluate/device_choice.h"
+#include "evaluate/device_lock.h"
+#include "evaluate/evaluator.h"
+#include "evaluate/loaded_worker.h"
+#include "evaluate/scoring.h"
+#include "pool/compiler.h"
+#include "util/file.h"
+
+namespace cudaagent::evaluate {
+
+// "fp32" | "tf32" | "torch-default"
+std::string PrecisionName(Precision precision);
+
+class PoolEvaluator : public Evaluator {
+ public:
+  explicit PoolEvaluator(Config config, MachineView machine = MachineView::Here())
+      : config_(std::move(config)), machine_(std::move(machine)) {}
+
+  // Each step once, in this order. `with_compiler` false: for what needs the problem alone.
+  Result<void> Start(bool with_compiler);
+  // Times torch.compile or recalls it; where it cannot be had, eager decides.
+  Result<void> PrepareBaseline();
+
+  const ProblemInfo& problem() const override { return worker_->problem(); }
+  Result<Evaluation> Evaluate(const Candidate& candidate) override;
+
+ private:
+  Result<void> CheckConfig() const;
+  void Say(const std::string& line) const;
+
+  Result<protocol::BaselineReply> MeasureBaseline(bool* keep);
+
+  // The stages of one evaluation. Each returns false once the verdict has fallen.
+  Result<bool> Judge(const Candidate& candidate, Evaluation* evaluation);
+  Result<bool> Compile(const candidate::ParsedCandidate& parsed, protocol::EvaluateJob* job,
+                       Evaluation* evaluation);
+  Result<void> RunOnDevice(const protocol::EvaluateJob& job, Evaluation* evaluation);
+  Result<void> TakeAnswer(protocol::FromChild answer, Evaluation* evaluation);
+  void BlameTrouble(const pool::Trouble& trouble, bool confirmed, Evaluation* evaluation);
+  Result<void> CountInfraError(Evaluation* evaluation, std::string message);
+
+  Config config_;
+  MachineView machine_;
+  DeviceChoice device_;
+  util::TempDir own_logs_;
+  DeviceLock lock_;
+  std::unique_ptr<pool::CompilerPool> compiler_;
+  std::string nvrtc_version_;
+  std::unique_ptr<LoadedWorker> worker_;
+  BaselineState baseline_;
+  int infra_errors_ = 0;  // in a row
+};
+
+}  // namespace cudaagent::evaluate

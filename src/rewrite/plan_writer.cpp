@@ -141,7 +141,7 @@ void PlanWriter::AddOp(const Node& node) {
   step["args"] = ordered_json::array();
   for (const graph::Value& arg : node.args) step["args"].push_back(ToJson(arg, ref));
   for (const auto& [key, arg] : node.kwargs) step["kwargs"][key] = ToJson(arg, ref);
-  if (node.returns_list) {
+  if (node.returns_list || node.outputs.size() != 1) {
     step["out"] = ordered_json::array();
     for (const TensorInfo& info : node.outputs) step["out"].push_back(Name(info.name));
   } else {

@@ -1,0 +1,82 @@
+#include <spdlog/fmt/fmt.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "measure/measure.h"
+#include "util/time.h"
+#include "worker/input_sets.h"
+#include "worker/jobs.h"
+
+namespace cudaagent::worker {
+namespace {
+
+using Forward = Result<std::vector<at::Tensor>> (reference::Reference::*)(
+    const std::vector<c10::IValue>&, Precision);
+
+protocol::BaselineReply Refuse(std::string why) {
+  protocol::BaselineReply reply;
+  reply.message = std::move(why);
+  return reply;
+}
+
+// Both sides under the same precision, by turns, on inputs that take turns.
+protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& session) {
+  reference::Reference& reference = session.reference();
+  const Precision precision = session.spec().precision;
+  auto sets = InputSets::Make(reference);
+  if (!sets) return Refuse(sets.error().message);
+  auto first = reference.ForwardCompiled(sets->Next(), precision);  // compiles
+  if (!first) return Refuse(fmt::format("torch.compile failed: {}", first.error().message));
+  first->clear();
+
+  const std::vector<c10::IValue>* inputs = nullptr;
+  const auto contender = [&](const char* name, Forward forward) {
+    measure::Contender result;
+    result.name = name;
+    result.prepare = [&]() -> Checked<void> {
+      inputs = &sets->Next();
+      return {};
+    };
+    result.run = [&, forward]() -> Checked<void> {
+      auto outputs = (reference.*forward)(*inputs, precision);
+      if (!outputs) return Blame(Verdict::kInfraError, outputs.error().message);
+      return {};
+    };
+    return result;
+  };
+  auto measured = measure::MeasureInterleaved(
+      {contender("eager", &reference::Reference::Forward),
+       contender("compile", &reference::Reference::ForwardCompiled)},
+      {}, options);
+  if (!measured) return Refuse(measured.error().message);
+  if (measured->size() != 2 || (*measured)[0].span_ns.empty() || (*measured)[1].span_ns.empty()) {
+    return Refuse("The timing gave no samples.");
+  }
+  protocol::BaselineReply reply;
+  reply.ok = true;
+  reply.eager = measure::Summarise((*measured)[0]);
+  reply.compiled = measure::Summarise((*measured)[1]);
+  return reply;
+}
+
+}  // namespace
+
+protocol::FromChild RunBaselineJob(const protocol::BaselineJob& job, Session& session,
+                                   Channel& channel) {
+  if (!session.has_problem()) {
+    return protocol::ErrorReply{
+        {ErrorCode::kInternal, "A baseline was asked for before a problem was loaded."}};
+  }
+  channel.EnterStage("baseline");
+  const util::Stopwatch watch;
+  protocol::BaselineReply reply =
+      session.device().is_gpu()
+          ? TimeCompiled(job.options, session)
+          : Refuse("torch.compile is timed on a GPU only; on the CPU device eager's estimate decides.");
+  reply.seconds = watch.Seconds();
+  return reply;
+}
+
+}  // namespace cudaagent::worker

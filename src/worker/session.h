@@ -1,0 +1,55 @@
+// What the worker keeps between jobs: the device, the loaded problem, and tensors bound to it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cudaagent/options.h"
+#include "cudaagent/problem.h"
+#include "cudaagent/result.h"
+#include "device/device.h"
+#include "device/plan_runner.h"
+#include "reference/reference.h"
+#include "worker/args.h"
+
+namespace cudaagent::worker {
+
+class Session {
+ public:
+  // kEnvironment where the device cannot be had. Python must run already.
+  static Result<Session> Open(const Args& args);
+
+  device::Device& device() { return *device_; }
+  const ProblemSpec& spec() const { return spec_; }
+  bool has_problem() const { return reference_ != nullptr; }
+  reference::Reference& reference() { return *reference_; }
+
+  // The device's facts with those of torch and CUPTI put in.
+  DeviceStamp Stamp() const;
+
+  // Replaces the problem; what belonged to the old one is freed first, also on failure.
+  Result<void> Load(const ProblemSpec& spec);
+
+  // Adapts the CPU device to a job's options (its model GPU and instruction budget).
+  Result<void> Configure(const EvalOptions& options);
+
+  // Inputs and parameters for a candidate: copies at addresses that stay the same for the problem's
+  // life, never the reference's own tensors; on a GPU between guard zones. Contents of the parameters are
+  // copied anew on each call; inputs are as the last candidate left them.
+  Result<device::Bindings*> Bind();
+
+ private:
+  explicit Session(Args args) : args_(std::move(args)) {}
+  Result<void> OpenDevice(const EvalOptions& options);
+  Result<void> AllocateBindings();
+
+  Args args_;
+  EvalOptions device_options_;
+  std::unique_ptr<device::Device> device_;
+  ProblemSpec spec_;
+  std::unique_ptr<reference::Reference> reference_;
+  device::Bindings bindings_;
+  bool bound_ = false;
+};
+
+}  // namespace cudaagent::worker

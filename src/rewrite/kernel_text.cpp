@@ -130,12 +130,15 @@ std::string KernelText::Variable(int value) {
 
 std::string KernelText::Parameters() const {
   std::string text;
+  size_t column = 40;  // the kernel's name stands before the first
   auto add = [&](const std::string& parameter) {
-    const size_t line = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n');
     if (!text.empty()) {
-      text += text.size() - line + parameter.size() > 70 ? ",\n    " : ", ";
+      const bool wraps = column + parameter.size() + 3 > 98;
+      text += wraps ? ",\n    " : ", ";
+      column = wraps ? 4 : column + 2;
     }
     text += parameter;
+    column += parameter.size();
   };
   for (const std::string& ref : inputs_) {
     auto load = std::find_if(

@@ -179,9 +179,9 @@ int BatchNorm(const Context& c) {
   auto variance = c.args.Tensor(4, "running_var");
   if (!mean || !variance) throw NotFusible{};
   const std::string& name = c.node.outputs[0].name;
-  int scale = c.builder.Compute(name + "_scale", "rsqrtf({0} + {1})",
-                                {c.Channel(*variance),
-                                 c.builder.Literal(c.args.NumberOr(7, "eps", 1e-5))});
+  const int input = c.Float(0, "input");
+  const int eps = c.builder.Literal(c.args.NumberOr(7, "eps", 1e-5));
+  int scale = c.builder.Compute(name + "_scale", "rsqrtf({0} + {1})", {c.Channel(*variance), eps});
   if (auto weight = c.args.Tensor(1, "weight")) {
     scale = c.builder.Compute(name + "_scale", "{0} * {1}", {scale, c.Channel(*weight)});
   }
@@ -189,7 +189,7 @@ int BatchNorm(const Context& c) {
   if (auto bias = c.args.Tensor(2, "bias")) {
     shift = c.builder.Compute(name + "_shift", "{0} + {1}", {shift, c.Channel(*bias)});
   }
-  return c.Make("{0} * {1} + {2}", {c.Float(0, "input"), scale, shift});
+  return c.Make("{0} * {1} + {2}", {input, scale, shift});
 }
 
 int Prelu(const Context& c) {

@@ -188,7 +188,7 @@ struct NamedStyle {
 
 std::vector<NamedStyle> Styles() {
   std::vector<NamedStyle> styles;
-  styles.push_back({"two vectors per thread; short rows by lanes of a warp, longer rows in registers",
+  styles.push_back({"each row in registers, two groups of elements per pointwise thread",
                     KernelStyle{}});
   KernelStyle wide;
   wide.pointwise_unroll = 4;

@@ -22,6 +22,7 @@ class Finder {
 
   Partition Run() {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) Grow(n);
+    JoinSiblings();
     for (size_t n = 0; n < graph_.nodes.size(); ++n) TrimReshape(n);
     return Collect();
   }
@@ -79,6 +80,27 @@ class Finder {
     members_[head] = nodes;
     fused_.insert(head);
     return true;
+  }
+
+  // Two kernels that read the same large tensor become one that reads it once, where one of them
+  // reduces it (other pairs gain little and cost registers).
+  void JoinSiblings() {
+    for (const auto& [ref, readers] : links_.readers) {
+      for (size_t first : readers) {
+        for (size_t second : readers) {
+          const size_t a = unit_of_[first];
+          const size_t b = unit_of_[second];
+          if (a >= b || !fused_.count(a) || !fused_.count(b)) continue;
+          if (Reduces(a, ref) || Reduces(b, ref)) Merge({a}, second);
+        }
+      }
+    }
+  }
+
+  bool Reduces(size_t unit, const std::string& ref) const {
+    std::optional<Program> program = BuildProgram(graph_, links_, members_.at(unit));
+    return program && program->kind != ProgramKind::kPointwise &&
+           graph_.tensors.at(ref).numel() == program->elements;
   }
 
   // Whether something outside `nodes` reads from them and is read by them, through any units.

@@ -73,6 +73,7 @@ class RowRule {
 
   int Make() {
     CheckPlace();
+    operand_ = Operand();
     if (IsSoftmax(node_)) return Softmax();
     if (OpIs(node_, {"aten::layer_norm", "aten::rms_norm"})) return LayerNorm();
     if (OpIs(node_, {"aten::group_norm", "aten::instance_norm"})) return GroupNorm();
@@ -112,8 +113,7 @@ class RowRule {
   }
 
   int Simple() {
-    // Sums in another type than the operand's are left alone.
-    const int operand = Operand();
+    const int operand = operand_;
     if (node_.op == "aten::sum") {
       return b_.Field(ref_, b_.Reduce(Named("_sum"), ReduceKind::kSum, operand), "sum");
     }
@@ -168,7 +168,7 @@ class RowRule {
   }
 
   int Softmax() {
-    const int operand = Operand();
+    const int operand = operand_;
     int pair = b_.Reduce(Named("_exps"), ReduceKind::kOnlineSoftmax, operand);
     int max = b_.Field(Named("_max"), pair, "max");
     int sum = b_.Field(Named("_sum"), pair, "sum");
@@ -182,7 +182,7 @@ class RowRule {
 
   // (x - mean) * rsqrt(variance + eps), then weight and bias at their own coordinates.
   int Normalize(double eps, bool centered, std::optional<int> weight, std::optional<int> bias) {
-    const int operand = Operand();
+    const int operand = operand_;
     int value = operand;
     int squares = 0;
     if (centered) {
@@ -248,6 +248,7 @@ class RowRule {
   std::string ref_;
   const Coordinates& coordinates_;
   bool outer_;
+  int operand_ = 0;
 };
 
 }  // namespace

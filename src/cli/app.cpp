@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/hide_keys.h"
 #include "cli/signals.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -49,6 +50,8 @@ int OnParseError(const CLI::App& app, const CLI::ParseError& error,
 }
 
 }  // namespace
+
+const char* Version() { return CUDAAGENT_VERSION; }
 
 int ExitCodeOf(ErrorCode code) {
   switch (code) {
@@ -99,6 +102,7 @@ int Report(const Error& error, bool json) {
 int Run(int argc, char** argv) {
   // model.py runs under the same user: this process's memory and environment are not its to read.
   prctl(PR_SET_DUMPABLE, 0);
+  HideKeys();
   InstallSignalHandlers();
   const std::vector<std::string> arguments(argv, argv + argc);
 

@@ -20,6 +20,9 @@ enum ExitCode {
   kExitTerminated = 143,
 };
 
+// cudaagent's own version, "0.1.0".
+const char* Version();
+
 int ExitCodeOf(ErrorCode code);
 int ExitCodeOf(Verdict verdict);
 

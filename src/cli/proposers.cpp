@@ -1,0 +1,87 @@
+#include "cli/proposers.h"
+
+#include "cli/signals.h"
+#include "llm/openai.h"
+#include "prompt/prompt.h"
+#include "propose/proposers.h"
+
+namespace cudaagent::cli {
+namespace {
+
+Result<ChosenProposer> MakeLlm(const ProposerFlags& flags, prompt::Templates templates) {
+  llm::LlmConfig config;
+  config.model = flags.model;
+  if (!flags.base_url.empty()) config.base_url = flags.base_url;
+  config.api_key_env = flags.api_key_env;
+  config.timeout_s = flags.timeout_llm_s;
+  config.temperature = flags.temperature;
+  config.max_output_tokens = flags.max_output_tokens;
+  config.stop_requested = [] { return StopSignal() != 0; };
+  auto client = llm::MakeOpenAiClient(std::move(config));
+  if (!client) return tl::unexpected(client.error());
+  ChosenProposer chosen;
+  chosen.why = "llm (" + (*client)->name() + ")";
+  chosen.proposer = propose::MakeLlmProposer(std::move(*client), std::move(templates), {});
+  return chosen;
+}
+
+}  // namespace
+
+void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
+  command.add_option("--proposer", flags.proposer,
+                     "builtin (rules, offline), llm or command; default: llm where a model is "
+                     "configured, command where one is given, else builtin")
+      ->envname("CUDAAGENT_PROPOSER")
+      ->check(CLI::IsMember({"builtin", "llm", "command"}));
+  command.add_option("-m,--model", flags.model, "The language model to ask")->envname("CUDAAGENT_MODEL");
+  command.add_option("--base-url", flags.base_url,
+                     "An OpenAI-compatible endpoint up to /v1; a host other than OpenAI's or loopback "
+                     "gets a key only with --api-key-env")
+      ->envname("OPENAI_BASE_URL");
+  command.add_option("--api-key-env", flags.api_key_env,
+                     "The environment variable that holds the key (default OPENAI_API_KEY)")
+      ->envname("CUDAAGENT_API_KEY_ENV");
+  command.add_option("--command", flags.command,
+                     "A shell command that proposes: prompt on stdin, answer on stdout")
+      ->envname("CUDAAGENT_COMMAND");
+  command.add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
+      ->envname("CUDAAGENT_PROMPTS");
+  command.add_option("--timeout-llm", flags.timeout_llm_s, "Seconds for one answer")
+      ->envname("CUDAAGENT_TIMEOUT_LLM")
+      ->check(CLI::Range(1.0, 7200.0))
+      ->capture_default_str();
+  command.add_option("--temperature", flags.temperature, "Sampling temperature; default: the server's own")
+      ->envname("CUDAAGENT_TEMPERATURE")
+      ->check(CLI::Range(0.0, 2.0));
+  command.add_option("--max-output-tokens", flags.max_output_tokens, "Cap on one answer; 0 = the server's own")
+      ->envname("CUDAAGENT_MAX_OUTPUT_TOKENS")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
+      ->capture_default_str();
+}
+
+Result<ChosenProposer> MakeProposer(const ProposerFlags& flags) {
+  auto templates = prompt::Templates::Load(flags.prompts);
+  if (!templates) return tl::unexpected(templates.error());
+  if (flags.proposer == "llm" || (flags.proposer.empty() && !flags.model.empty())) {
+    return MakeLlm(flags, std::move(*templates));
+  }
+  ChosenProposer chosen;
+  if (flags.proposer == "command" || (flags.proposer.empty() && !flags.command.empty())) {
+    if (flags.command.empty()) {
+      return Fail(ErrorCode::kUsage, "--proposer command needs --command \"PROGRAM ARGS\".");
+    }
+    propose::CommandConfig config;
+    config.command = flags.command;
+    config.timeout_s = flags.timeout_llm_s;
+    chosen.proposer = propose::MakeCommandProposer(std::move(config), std::move(*templates), {});
+    chosen.why = "command (" + flags.command + ")";
+    return chosen;
+  }
+  chosen.proposer = propose::MakeBuiltinProposer();
+  chosen.why = flags.proposer.empty()
+                   ? "builtin, the offline rules (no model is configured: --model asks an LLM)"
+                   : "builtin, the offline rules";
+  return chosen;
+}
+
+}  // namespace cudaagent::cli

@@ -16,7 +16,12 @@
 namespace cudaagent::reference {
 
 // Starts CPython and imports torch. kEnvironment where Python or torch is not the one built for.
+// A Python other than that one, named by the environment variable CUDAAGENT_PYTHON, must be its twin.
+// Later calls do nothing. model.py's output goes to stderr.
 Result<void> StartPython();
+// Imports what the first LoadReference would import (torch.export, dynamo: seconds). Optional; opens
+// no CUDA context.
+Result<void> WarmUp();
 std::string TorchVersion();
 
 class Reference {

@@ -1,0 +1,293 @@
+"""A problem: model.py executed, its model on the device, its inputs, forward and description."""
+
+import ast
+import gc
+import hashlib
+import inspect
+import json
+import linecache
+import math
+import os
+import random
+import sys
+import types
+
+import torch
+
+from cudaagent_reference import constants, export, memory
+from cudaagent_reference.trouble import first_line, usage, users_code, Trouble
+
+# Building the model draws its weights after this seed; the first inputs are made with seed 0.
+_WEIGHT_SEED = 42
+_SCALARS = (bool, int, float, str, type(None))
+
+
+def seed_everything(seed):
+    random.seed(seed)
+    torch.manual_seed(seed)  # every device's generator
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed % 2**32)
+
+
+def tensor_info(name, tensor):
+    return {"name": name, "shape": list(tensor.shape), "strides": list(tensor.stride()),
+            "dtype": export.dtype_name(tensor.dtype), "bytes": tensor.numel() * tensor.element_size(),
+            "contiguous": tensor.is_contiguous()}
+
+
+class Problem:
+    """Made by load(). Every method raises Trouble, nothing else."""
+
+    def __init__(self, path, source, class_name, consts, dtype, device):
+        self._path, self._file = path, os.path.basename(path)
+        self._device, self._dtype = torch.device(device), getattr(torch, dtype)
+        self._compiled = None
+        literals = constants.parse(consts)
+        written = sorted((name, ast.unparse(node)) for name, node in literals.items())
+        identity = json.dumps([source, class_name, written, dtype])
+        self._hash = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+
+        namespace = self._execute(source, literals)
+        model_class = self._find_class(namespace, class_name)
+        self._get_inputs = self._find_function(namespace, "get_inputs")
+        get_init_inputs = self._find_function(namespace, "get_init_inputs")
+        self._check_size(model_class, get_init_inputs)
+        self._model = self._build(model_class, get_init_inputs)
+        self._class_name = class_name
+        self._describe()
+
+    # ---- loading ----
+
+    def _guard(self, doing):
+        return users_code(self._path, doing, self._device)
+
+    def _execute(self, source, literals):
+        folder = os.path.dirname(self._path)
+        if folder not in sys.path:
+            sys.path.append(folder)  # last: a file named like a module of torch must not shadow it
+        # Tracebacks and inspect show the text that runs, whatever lies on the disk by now.
+        linecache.cache[self._path] = (len(source), None, source.splitlines(True), self._path)
+        module = types.ModuleType("cudaagent_model")
+        module.__file__ = self._path
+        sys.modules[module.__name__] = module  # torch.compile looks globals up there
+        with self._guard("executing it"):
+            tree = ast.parse(source, self._path)
+            constants.override(tree, literals, self._file)
+            seed_everything(_WEIGHT_SEED)
+            exec(compile(tree, self._path, "exec", dont_inherit=True), module.__dict__)
+        return module.__dict__
+
+    def _find_class(self, namespace, class_name):
+        found = namespace.get(class_name)
+        if isinstance(found, type) and issubclass(found, torch.nn.Module):
+            return found
+        if found is not None:
+            raise usage(f"{self._file}: {class_name} is not a subclass of torch.nn.Module.")
+        classes = [name for name, value in namespace.items()
+                   if isinstance(value, type) and value.__module__ == "cudaagent_model"]
+        have = f" Its classes are {', '.join(classes)}." if classes else ""
+        raise usage(f"{self._file} has no class '{class_name}'."
+                    f"{constants.nearest(class_name, classes)}{have}")
+
+    def _find_function(self, namespace, name):
+        if name not in namespace:
+            raise usage(f"{self._file} has no function {name}(). The problem's contract is a class "
+                        f"Model(nn.Module), get_inputs() and get_init_inputs(), both returning lists.")
+        function = namespace[name]
+        if not callable(function):
+            raise usage(f"{self._file}: {name} is not a function.")
+
+        def checked():
+            result = function()
+            if not isinstance(result, (list, tuple)):
+                raise usage(f"{self._file}: {name}() must return a list, and returned a "
+                            f"{type(result).__name__}.")
+            return list(result)
+
+        return checked
+
+    def _check_size(self, model_class, get_init_inputs):
+        inputs, parameters = memory.sizes_on_meta(model_class, self._get_inputs, get_init_inputs,
+                                                  self._dtype.itemsize)
+        memory.require({"inputs": inputs, "parameters": parameters}, self._device, self._file)
+
+    def _build(self, model_class, get_init_inputs):
+        """On the device from the start, where the constructor allows it: weights of many gigabytes
+        are slow to draw on the CPU."""
+        def build():
+            seed_everything(_WEIGHT_SEED)
+            return model_class(*get_init_inputs())
+
+        doing = f"building the {model_class.__name__}"
+        with torch.no_grad():
+            model = None
+            if self._device.type != "cpu":
+                try:
+                    with torch.device(self._device):
+                        model = build()
+                except torch.OutOfMemoryError:
+                    with self._guard(doing):
+                        raise
+                except Exception as error:
+                    print(f"{self._file}: its constructor does not run on {self._device} "
+                          f"({first_line(error)}); building it on the CPU.", file=sys.stderr)
+            with self._guard(doing):
+                model = (build() if model is None else model).eval()
+                model.requires_grad_(False)
+                model.to(device=self._device, dtype=self._dtype)
+                for module in model.modules():  # tensors that are plain attributes
+                    for name, value in list(vars(module).items()):
+                        if isinstance(value, torch.Tensor):
+                            setattr(module, name, self._place(value))
+        return model
+
+    def _place(self, tensor):
+        dtype = self._dtype if tensor.is_floating_point() else tensor.dtype
+        return tensor.detach().to(device=self._device, dtype=dtype)
+
+    # ---- running ----
+
+    def make_inputs(self, seed):
+        seed_everything(seed)
+        with self._guard("making the inputs"), torch.no_grad():
+            with torch.device(self._device):
+                values = self._get_inputs()
+            for i in range(len(values)):  # in place: the uncast tensor is freed as we go
+                values[i] = self._checked_input(i, values[i])
+        return tuple(values)
+
+    def _checked_input(self, i, value):
+        if isinstance(value, torch.Tensor):
+            if value.layout != torch.strided or value.is_quantized:
+                raise usage(f"{self._file}: get_inputs()[{i}] is a {value.layout} tensor; only dense "
+                            f"ones are supported yet.")
+            return self._place(value)
+        if isinstance(value, _SCALARS):
+            if isinstance(value, int) and not -2**63 <= value < 2**63:
+                raise usage(f"{self._file}: get_inputs()[{i}] = {value} does not fit in 64 bits.")
+            return value
+        raise usage(f"{self._file}: get_inputs()[{i}] is a {type(value).__name__}; only tensors, "
+                    f"numbers, booleans, None and strings are supported yet.")
+
+    def forward(self, *inputs):
+        with self._guard("running forward"), torch.no_grad():
+            return self._checked_outputs(self._model(*inputs))
+
+    def forward_compiled(self, *inputs):
+        if self._compiled is None:
+            self._compiled = torch.compile(self._model)
+        try:
+            with torch.no_grad():
+                return self._checked_outputs(self._compiled(*inputs))
+        except BaseException as error:
+            with self._guard("running the compiled forward"):
+                if isinstance(error, (Trouble, torch.OutOfMemoryError, torch.AcceleratorError)):
+                    raise
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()][:3]
+            error.__traceback__ = None
+            raise Trouble("environment", f"torch.compile failed on {self._file}: "
+                                         f"{type(error).__name__}: {' '.join(lines)[:600]}") from None
+
+    def _checked_outputs(self, result):
+        outputs = result if isinstance(result, (tuple, list)) else (result,)
+        where = f"{self._file}: {self._class_name}.forward returns "
+        if isinstance(result, dict):
+            raise usage(where + "a dict, which is not supported yet. Return a tensor or a tuple.")
+        if not outputs:
+            raise usage(where + "nothing.")
+        for output in outputs:
+            if not isinstance(output, torch.Tensor):
+                raise usage(f"{where}a {type(output).__name__}"
+                            f"{' among its outputs' if outputs is result else ''}, which is not "
+                            f"supported yet. Return a tensor or a tuple of tensors.")
+            if output.layout != torch.strided:
+                raise usage(f"{where}a {output.layout} tensor, which is not supported yet.")
+        return tuple(outputs)
+
+    # ---- describing ----
+
+    def _input_names(self, inputs):
+        signature = inspect.signature(self._model.forward)
+        try:
+            bound = signature.bind(*inputs)
+        except TypeError as error:
+            raise usage(f"{self._file}: get_inputs() returns {len(inputs)} "
+                        f"{'value' if len(inputs) == 1 else 'values'}, but {self._class_name}.forward"
+                        f"{signature} does not take them: {error}.") from None
+        names = []
+        for name, value in bound.arguments.items():
+            variadic = signature.parameters[name].kind == inspect.Parameter.VAR_POSITIONAL
+            names += [f"{name}_{i}" for i in range(len(value))] if variadic else [name]
+        return names
+
+    def _describe(self):
+        """Fills what info() and tensors() return. The model is exported, then runs once."""
+        parameters = dict(self._model.named_parameters(remove_duplicate=False))
+        parameters.update(self._model.named_buffers(remove_duplicate=False))
+        state = self._model.state_dict(keep_vars=True)  # its order and names, then other buffers
+        names = [*(name for name in state if name in parameters),
+                 *(name for name in parameters if name not in state)]
+        self._tensors = {name: parameters[name].detach() for name in names}
+        parameter_infos = [tensor_info(name, tensor) for name, tensor in self._tensors.items()]
+
+        inputs = self.make_inputs(0)
+        input_names = self._input_names(inputs)
+        graph, lifted, export_error = None, {}, ""
+        try:
+            graph, lifted = export.export(self._model, inputs, input_names, list(self._tensors))
+        except BaseException as error:  # a model that cannot be exported still runs
+            export_error = f"torch.export: {type(error).__name__}: {first_line(error)}"
+            if isinstance(error, export.NotExportable):
+                export_error = str(error)
+        lifted = {name: tensor.detach().to(self._device) for name, tensor in lifted.items()}
+        if graph is not None and self._device.type == "cpu":
+            memory.require({"outputs and intermediate values": export.peak_bytes(graph)},
+                           self._device, self._file)
+        outputs = self.forward(*inputs)
+        self._info = {
+            "hash": self._hash,
+            "inputs": [tensor_info(name, value) for name, value in zip(input_names, inputs)
+                       if isinstance(value, torch.Tensor)],
+            "scalars": [{"name": name, "value": _scalar_text(value)}
+                        for name, value in zip(input_names, inputs)
+                        if not isinstance(value, torch.Tensor)],
+            "parameters": parameter_infos,
+            "constants": [tensor_info(name, tensor) for name, tensor in lifted.items()],
+            "outputs": [tensor_info(f"out{i}", tensor) for i, tensor in enumerate(outputs)],
+            "graph_json": "" if graph is None else json.dumps(graph, separators=(",", ":")),
+            "export_error": export_error,
+        }
+        self._tensors.update(lifted)
+        del inputs, outputs, lifted
+        gc.collect()
+        if self._device.type == "cuda":
+            torch.cuda.synchronize(self._device)
+            torch.cuda.empty_cache()
+
+    def info(self):
+        return json.dumps(self._info)
+
+    def tensors(self):
+        return self._tensors
+
+
+def _scalar_text(value):
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(str(value))  # "inf": JSON has no number for it
+    return json.dumps(value)
+
+
+def load(path, source, class_name, consts, dtype, device):
+    return Problem(path, source, class_name, consts, dtype, device)
+
+
+def warm_up():
+    """Imports what the first export and torch.compile would import, by exporting a small model."""
+    import torch._dynamo  # noqa: F401
+    with torch.no_grad():
+        torch.export.export(torch.nn.Linear(1, 1).eval(), (torch.zeros(1, 1),), strict=False)
+
+
+def version():
+    return torch.__version__

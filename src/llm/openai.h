@@ -2,6 +2,7 @@
 // and many others speak too. Non-streaming. libcurl is initialised when the first client is made.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,8 +18,8 @@ inline constexpr const char* kDefaultKeyEnv = "OPENAI_API_KEY";
 struct LlmConfig {
   std::string model;                       // required: "gpt-5", "qwen3-coder", ...
   std::string base_url = kDefaultBaseUrl;  // up to and without "/chat/completions"
-  std::string api_key_env;                 // empty = OPENAI_API_KEY, sent to the default host only
-  double timeout_s = 600;                  // of one request, all bytes included
+  std::string api_key_env;  // empty = OPENAI_API_KEY, for the default host and loopback
+  double timeout_s = 600;   // of one request, all bytes included
   double connect_timeout_s = 10;
   int max_retries = 5;      // beyond the first try
   double retry_base_s = 1;  // full jitter: a random wait below min(cap, base * 2^n)
@@ -27,12 +28,13 @@ struct LlmConfig {
   int64_t max_output_tokens = 32768;  // 0 = the server's own limit
   double temperature = -1;            // below 0 = the server's own
   size_t max_body_bytes = size_t{32} << 20;
+  std::function<bool()> stop_requested;  // asked between tries and while waiting; may be empty
 };
 
-// Which key goes where. A key is sent to the default host, to whatever the user named a key for,
-// and to nobody else. The key leaves the process environment (secret.h) whether or not it is sent.
-// kUsage where the model or URL is missing or malformed, `api_key_env` names an unset variable, the
-// default host has no key, or a key would travel unencrypted to another machine.
+// The key is sent to the default host and to loopback; with `api_key_env` named, to wherever
+// `base_url` points. It leaves the process environment (secret.h) whether or not it is sent, so
+// call this before threads start. kUsage where the model or URL is missing or malformed,
+// `api_key_env` names a variable that is not set, or the default host has no key.
 Result<std::unique_ptr<LlmClient>> MakeOpenAiClient(LlmConfig config);
 
 }  // namespace cudaagent::llm

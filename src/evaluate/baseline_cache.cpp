@@ -16,8 +16,8 @@ constexpr int kMeasurementVersion = 1;
 std::string BaselineCache::PathOf(const BaselineKey& key) const {
   std::string text = std::to_string(protocol::kProtocolVersion) + "\n" +
                      std::to_string(kMeasurementVersion) + "\n";
-  for (const std::string& part : {key.problem_hash, key.device_uuid, key.torch_version,
-                                  key.driver_version, key.precision}) {
+  for (const std::string& part :
+       {key.problem_hash, key.device_uuid, key.torch_version, key.driver_version, key.precision}) {
     text += part + "\n";
   }
   text += key.warm_l2 ? "warm" : "cold";

@@ -13,7 +13,7 @@ namespace cudaagent::evaluate {
 struct DeviceChoice {
   std::string device;  // "cpu" | "gpu:N", as the worker takes it
   bool gpu = false;
-  std::string why;     // for a person: "using the CPU device: ..."
+  std::string why;  // for a person: "using the CPU device: ..."
 };
 
 // What is looked at, so that tests can show another machine.
@@ -23,8 +23,8 @@ struct MachineView {
   static MachineView Here();
 };
 
-// `wanted`: "auto" | "cpu" | "gpu" | "gpu:N"; else kUsage. A GPU asked for by name on a machine that
-// shows none is kEnvironment.
+// `wanted`: "auto" | "cpu" | "gpu" | "gpu:N"; else kUsage. A GPU asked for by name on a machine
+// that shows none is kEnvironment.
 Result<DeviceChoice> ChooseDevice(const std::string& wanted, const MachineView& machine);
 
 }  // namespace cudaagent::evaluate

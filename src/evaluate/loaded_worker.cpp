@@ -62,7 +62,8 @@ Result<void> LoadedWorker::AwaitProblem() {
     return {};
   }
   worker_.Retire();
-  if (auto* reply = std::get_if<protocol::ErrorReply>(&*answer)) return tl::unexpected(reply->error);
+  if (auto* reply = std::get_if<protocol::ErrorReply>(&*answer))
+    return tl::unexpected(reply->error);
   return Fail(ErrorCode::kInternal, "The worker answered load_problem with something else.");
 }
 

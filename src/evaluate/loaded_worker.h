@@ -23,8 +23,8 @@ class LoadedWorker {
   // Loads the problem for the first time. The user's own mistakes come back as kUsage.
   Result<void> Load();
 
-  // A worker with the problem loaded, whatever happened to the last one; three failures in a row are
-  // kEnvironment.
+  // A worker with the problem loaded, whatever happened to the last one; three failures in a row
+  // are kEnvironment.
   Result<void> EnsureReady();
   // One job of a ready worker. On Trouble the process is gone.
   tl::expected<protocol::FromChild, pool::Trouble> Run(const protocol::ToWorker& job,
@@ -32,8 +32,8 @@ class LoadedWorker {
                                                        const pool::StageLimits& limits);
   // Ends the process, which is of no more use.
   void Retire();
-  // Between jobs, without waiting: where there is no process, starts one (the spare, if there is one)
-  // and sends it the problem; else starts a spare if one is wanted. A failure is found by
+  // Between jobs, without waiting: where there is no process, starts one (the spare, if there is
+  // one) and sends it the problem; else starts a spare if one is wanted. A failure is found by
   // EnsureReady().
   void Recover(bool want_spare);
 

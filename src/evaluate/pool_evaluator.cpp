@@ -38,7 +38,8 @@ Checked<void> CheckSignatures(const std::vector<candidate::Step>& steps,
       const bool ours = instance ? name == *instance : util::StartsWith(name, family);
       if (!ours) continue;
       if (auto checked = candidate::CheckSignature(*kernel, signature); !checked) {
-        return cudaagent::Blame(checked.error().verdict, step.where + ": " + checked.error().message);
+        return cudaagent::Blame(checked.error().verdict,
+                                step.where + ": " + checked.error().message);
       }
     }
   }
@@ -92,8 +93,7 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
 
 Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
                                     protocol::EvaluateJob* job, Evaluation* evaluation) {
-  const Checked<std::vector<std::string>> kernels =
-      candidate::KernelInstances(parsed, problem());
+  const Checked<std::vector<std::string>> kernels = candidate::KernelInstances(parsed, problem());
   if (!kernels) {
     Blame(kernels.error(), "parse", evaluation);
     return false;
@@ -173,9 +173,10 @@ void PoolEvaluator::BlameTrouble(const pool::Trouble& trouble, bool confirmed,
   }
   const std::string ended = trouble.words + in_stage;
   Blame(Fault{Verdict::kWorkerCrashed,
-              confirmed ? "Two workers ended while they ran this candidate; the second, a fresh one, " +
-                              ended + "."
-                        : "A fresh worker " + ended + " while it ran this candidate."},
+              confirmed
+                  ? "Two workers ended while they ran this candidate; the second, a fresh one, " +
+                        ended + "."
+                  : "A fresh worker " + ended + " while it ran this candidate."},
         trouble.stage, evaluation);
 }
 
@@ -213,8 +214,10 @@ Result<void> PoolEvaluator::CountInfraError(Evaluation* evaluation, std::string 
   evaluation->verdict = Verdict::kInfraError;
   evaluation->message = std::move(message);
   if (++infra_errors_ < kMaxInfraErrors) return {};
-  return Fail(ErrorCode::kEnvironment, "Three evaluations in a row failed through no fault of a "
-                                       "candidate. The last one: " + evaluation->message);
+  return Fail(ErrorCode::kEnvironment,
+              "Three evaluations in a row failed through no fault of a "
+              "candidate. The last one: " +
+                  evaluation->message);
 }
 
 }  // namespace cudaagent::evaluate

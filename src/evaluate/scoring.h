@@ -21,9 +21,10 @@ struct BaselineState {
   std::string note;               // "torch.compile failed (...): eager decides"
 };
 
-// Fills speedups, `compiled_baseline` and the protocol's baseline and note. The cached torch.compile
-// time is scaled by eager's drift, compiled * (eager now / eager then), so that a device which runs
-// slower today makes no candidate look better. Intervals combine in quadrature on the log scale.
+// Fills speedups, `compiled_baseline` and the protocol's baseline and note. The cached
+// torch.compile time is scaled by eager's drift, compiled * (eager now / eager then), so that a
+// device which runs slower today makes no candidate look better. Intervals combine in quadrature on
+// the log scale.
 void Score(const BaselineState& baseline, Evaluation* evaluation);
 
 }  // namespace cudaagent::evaluate

@@ -19,8 +19,9 @@ Result<std::string> FindProgram(const std::string& folder, const std::string& na
   const std::string path = folder + "/" + name;
   if (::access(path.c_str(), X_OK) == 0) return path;
   return Fail(ErrorCode::kEnvironment,
-              path + " is missing. The three programs belong in one folder: build and install them "
-                     "together (scripts/run does).");
+              path +
+                  " is missing. The three programs belong in one folder: build and install them "
+                  "together (scripts/run does).");
 }
 
 }  // namespace
@@ -99,8 +100,8 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
     program = FindProgram(config_.program_dir, "cudaagent-compile");
     if (!program) return tl::unexpected(program.error());
     compiler.program = *program;
-    compiler.cache_dir = config_.cache_dir.empty() ? config_.log_dir + "/cubins"
-                                                   : config_.cache_dir + "/cubins";
+    compiler.cache_dir =
+        config_.cache_dir.empty() ? config_.log_dir + "/cubins" : config_.cache_dir + "/cubins";
     compiler.log_dir = config_.log_dir;
     compiler.environment = worker.environment;
     compiler.hello_s = config_.timeouts.hello_s;
@@ -132,9 +133,12 @@ Result<void> PoolEvaluator::PrepareBaseline() {
     return {};
   }
   const DeviceStamp& device = worker_->device();
-  const BaselineKey key{problem().hash,        device.uuid,
-                        device.torch_version,  device.driver_version,
-                        PrecisionName(config_.spec.precision), config_.options.warm_l2};
+  const BaselineKey key{problem().hash,
+                        device.uuid,
+                        device.torch_version,
+                        device.driver_version,
+                        PrecisionName(config_.spec.precision),
+                        config_.options.warm_l2};
   const BaselineCache cache(config_.cache_dir.empty() ? "" : config_.cache_dir + "/baselines");
   std::optional<protocol::BaselineReply> reply = cache.Find(key);
   if (reply) {
@@ -162,10 +166,10 @@ Result<protocol::BaselineReply> PoolEvaluator::MeasureBaseline(bool* keep) {
   auto answer = worker_->Run(protocol::BaselineJob{config_.options}, "baseline",
                              {{"baseline", config_.timeouts.baseline_s}});
   if (!answer) {
-    failed.message = answer.error().kind == pool::Trouble::Kind::kTimedOut
-                         ? "torch.compile took longer than " +
-                               util::FormatSeconds(answer.error().limit_s)
-                         : "the worker " + answer.error().words + " in torch.compile";
+    failed.message =
+        answer.error().kind == pool::Trouble::Kind::kTimedOut
+            ? "torch.compile took longer than " + util::FormatSeconds(answer.error().limit_s)
+            : "the worker " + answer.error().words + " in torch.compile";
     if (auto ready = worker_->EnsureReady(); !ready) return tl::unexpected(ready.error());
     return failed;
   }

@@ -14,9 +14,9 @@ namespace cudaagent::pool {
 namespace {
 
 constexpr double kSendSeconds = 30;
-constexpr double kPoliteSeconds = 2;   // for each of shutdown and SIGTERM
-constexpr double kReapSeconds = 10;    // after SIGKILL
-constexpr double kExitSeconds = 2;     // from the stream's end to the process's
+constexpr double kPoliteSeconds = 2;  // for each of shutdown and SIGTERM
+constexpr double kReapSeconds = 10;   // after SIGKILL
+constexpr double kExitSeconds = 2;    // from the stream's end to the process's
 constexpr size_t kTailBytes = 4000;
 constexpr size_t kTailLines = 20;
 

@@ -15,11 +15,11 @@
 namespace cudaagent::pool {
 
 struct ChildOptions {
-  std::string program;               // path
-  std::string kind;                  // what its Hello must say: "worker" | "compile"
-  std::vector<std::string> args;     // after argv[0]
+  std::string program;            // path
+  std::string kind;               // what its Hello must say: "worker" | "compile"
+  std::vector<std::string> args;  // after argv[0]
   std::vector<std::string> environment;
-  std::string log_path;              // stdout and stderr
+  std::string log_path;  // stdout and stderr
 };
 
 // Seconds a child may spend in each stage of a job. A StageNote starts the clock of its stage; a
@@ -56,7 +56,8 @@ class Child {
   // One frame to the child; a child that takes none for 30 s counts as dead.
   tl::expected<void, Trouble> Send(const std::string& message);
 
-  // The answer to a job that starts in `stage`. StageNotes are consumed, others returned as they are.
+  // The answer to a job that starts in `stage`. StageNotes are consumed, others returned as they
+  // are.
   tl::expected<protocol::FromChild, Trouble> Receive(const std::string& stage,
                                                      const StageLimits& limits);
   // The next message, whatever it is, once the socket is readable.

@@ -22,12 +22,12 @@
 namespace cudaagent::pool {
 
 struct CompilerOptions {
-  std::string program;         // path of cudaagent-compile
-  std::string cache_dir;       // where it keeps cubins
-  std::string log_dir;         // compile.log is made there
+  std::string program;    // path of cudaagent-compile
+  std::string cache_dir;  // where it keeps cubins
+  std::string log_dir;    // compile.log is made there
   std::vector<std::string> environment;
-  double hello_s = 120;        // prewarming included
-  double grace_s = 30;         // beyond a job's own timeout_s before the program counts as hung
+  double hello_s = 120;  // prewarming included
+  double grace_s = 30;   // beyond a job's own timeout_s before the program counts as hung
 };
 
 class CompilerPool {
@@ -39,11 +39,12 @@ class CompilerPool {
   CompilerPool(const CompilerPool&) = delete;
   CompilerPool& operator=(const CompilerPool&) = delete;
 
-  // Blocks until the compiler's first hello. kEnvironment with its log's tail where it will not come.
+  // Blocks until the compiler's first hello. kEnvironment with its log's tail where it will not
+  // come.
   Result<protocol::Hello> AwaitReady();
 
-  // `job.id` is set here. The future gets the reply, an infra_error reply where the compiler died or
-  // hung twice with this job in flight, or kEnvironment where it does not start any more.
+  // `job.id` is set here. The future gets the reply, an infra_error reply where the compiler died
+  // or hung twice with this job in flight, or kEnvironment where it does not start any more.
   std::future<Result<protocol::CompileReply>> Submit(protocol::CompileJob job);
 
   pid_t pid() const;

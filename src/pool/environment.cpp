@@ -9,11 +9,25 @@
 namespace cudaagent::pool {
 namespace {
 
-constexpr std::array<std::string_view, 19> kNames = {
-    "PATH",            "HOME",         "USER",            "LOGNAME",     "TMPDIR",
-    "TZ",              "CC",           "CXX",             "LANG",        "LANGUAGE",
-    "LD_LIBRARY_PATH", "PYTHONPATH",   "PYTHONHASHSEED",  "VIRTUAL_ENV", "CUDAAGENT_PYTHON",
-    "XDG_CACHE_HOME",  "OMP_NUM_THREADS", "MKL_NUM_THREADS", "MAX_JOBS"};
+constexpr std::array<std::string_view, 19> kNames = {"PATH",
+                                                     "HOME",
+                                                     "USER",
+                                                     "LOGNAME",
+                                                     "TMPDIR",
+                                                     "TZ",
+                                                     "CC",
+                                                     "CXX",
+                                                     "LANG",
+                                                     "LANGUAGE",
+                                                     "LD_LIBRARY_PATH",
+                                                     "PYTHONPATH",
+                                                     "PYTHONHASHSEED",
+                                                     "VIRTUAL_ENV",
+                                                     "CUDAAGENT_PYTHON",
+                                                     "XDG_CACHE_HOME",
+                                                     "OMP_NUM_THREADS",
+                                                     "MKL_NUM_THREADS",
+                                                     "MAX_JOBS"};
 constexpr std::array<std::string_view, 9> kPrefixes = {
     "LC_",     "CUDA_",          "NVIDIA_", "CUBLAS_", "CUDNN_",
     "TRITON_", "TORCHINDUCTOR_", "TORCH_",  "PYTORCH_"};
@@ -25,8 +39,9 @@ bool Allowed(std::string_view name) {
   const auto in_name = [&](std::string_view word) { return name.find(word) != name.npos; };
   if (std::any_of(kSecrets.begin(), kSecrets.end(), in_name)) return false;
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-         std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
+         std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
+           return name.substr(0, prefix.size()) == prefix;
+         });
 }
 
 }  // namespace

@@ -19,10 +19,11 @@ Worker::~Worker() {
 
 Result<void> Worker::Launch() {
   if (quarantined_) {
-    return Fail(ErrorCode::kEnvironment,
-                "A worker on " + options_.device +
-                    " could not be killed, so nothing more is run on this device. Look for hung "
-                    "processes (nvidia-smi, dmesg); a reset of the device or a reboot may be needed.");
+    return Fail(
+        ErrorCode::kEnvironment,
+        "A worker on " + options_.device +
+            " could not be killed, so nothing more is run on this device. Look for hung "
+            "processes (nvidia-smi, dmesg); a reset of the device or a reboot may be needed.");
   }
   child_.reset();
   answers_ = 0;

@@ -14,10 +14,10 @@
 namespace cudaagent::pool {
 
 struct WorkerOptions {
-  std::string program;            // path of cudaagent-worker
-  std::string device;             // "cpu" | "gpu:N"
-  std::string model_gpu;          // the CPU device's target
-  std::string log_dir;            // worker-1.log, worker-2.log, ... are made there
+  std::string program;    // path of cudaagent-worker
+  std::string device;     // "cpu" | "gpu:N"
+  std::string model_gpu;  // the CPU device's target
+  std::string log_dir;    // worker-1.log, worker-2.log, ... are made there
   std::vector<std::string> environment;
   double hello_s = 120;
 };
@@ -39,8 +39,8 @@ class Worker {
 
   // Sends a job: Idle (or Starting) -> Busy.
   tl::expected<void, Trouble> Begin(const protocol::ToWorker& job);
-  // Its answer: Busy -> Idle; on Trouble -> Absent. A spare's hello is taken first; that it fails is
-  // kDied or kTimedOut in stage "hello".
+  // Its answer: Busy -> Idle; on Trouble -> Absent. A spare's hello is taken first; that it fails
+  // is kDied or kTimedOut in stage "hello".
   tl::expected<protocol::FromChild, Trouble> Finish(const std::string& stage,
                                                     const StageLimits& limits);
 
@@ -48,7 +48,8 @@ class Worker {
   WorkerState Look();
   // Idle -> Absent: ends the process at once (it is poisoned or not trusted any more).
   void Retire();
-  // Starts a spare where there is none; a failure to start is found by the Launch that would use it.
+  // Starts a spare where there is none; a failure to start is found by the Launch that would use
+  // it.
   void EnsureSpare();
 
   WorkerState state() const { return state_; }

@@ -192,9 +192,9 @@ class Reader {
 
   template <typename T>
   void ReadInteger(const nlohmann::json& json, const std::string& where, T* value) {
-    const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<uint64_t>())
-                                                : json.is_number_integer() &&
-                                                      std::in_range<T>(json.get<int64_t>());
+    const bool fits = json.is_number_unsigned()
+                          ? std::in_range<T>(json.get<uint64_t>())
+                          : json.is_number_integer() && std::in_range<T>(json.get<int64_t>());
     if (!fits) return Complain(where, "an integer in range");
     *value = json.get<T>();
   }
@@ -248,7 +248,8 @@ Result<T> FromJson(const nlohmann::json& json, const std::string& where) {
   std::optional<std::string> problem;
   Reader reader(json, where, &problem);
   Describe(reader, value);
-  if (problem) return Fail(ErrorCode::kInternal, "Invalid JSON: " + util::SanitiseLog(*problem, 400) + ".");
+  if (problem)
+    return Fail(ErrorCode::kInternal, "Invalid JSON: " + util::SanitiseLog(*problem, 400) + ".");
   return value;
 }
 

@@ -74,7 +74,8 @@ std::string ReadTail(const std::string& path, size_t max_bytes) {
   struct stat info {};
   if (!fd.valid() || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return "";
   const off_t size = info.st_size;
-  const off_t from = size > static_cast<off_t>(max_bytes) ? size - static_cast<off_t>(max_bytes) : 0;
+  const off_t from =
+      size > static_cast<off_t>(max_bytes) ? size - static_cast<off_t>(max_bytes) : 0;
   std::string text(static_cast<size_t>(size - from), '\0');
   size_t filled = 0;
   while (filled < text.size()) {
@@ -91,8 +92,8 @@ std::string ReadTail(const std::string& path, size_t max_bytes) {
 Result<void> WriteFileAtomic(const std::string& path, std::string_view text) {
   static std::atomic<unsigned> counter{0};
   const std::string what = "Cannot write " + path;
-  const std::string temporary = path + ".tmp." + std::to_string(::getpid()) + "." +
-                                std::to_string(counter.fetch_add(1));
+  const std::string temporary =
+      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(counter.fetch_add(1));
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd.valid()) return FailErrno(ErrorCode::kEnvironment, what, errno);
   int error = WriteAll(fd.get(), text);
@@ -124,8 +125,8 @@ Result<void> MakeDirs(const std::string& path) {
 
 Result<TempDir> TempDir::Create(const std::string& prefix) {
   const char* base = std::getenv("TMPDIR");
-  std::string pattern = std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/" +
-                        prefix + "-XXXXXX";
+  std::string pattern =
+      std::string(base != nullptr && *base != '\0' ? base : "/tmp") + "/" + prefix + "-XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) {
     return FailErrno(ErrorCode::kEnvironment, "Cannot create a temporary folder " + pattern, errno);
   }

@@ -15,8 +15,9 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes = size_t{
 // At most the last `max_bytes` of the file; empty where it cannot be read.
 std::string ReadTail(const std::string& path, size_t max_bytes);
 
-// Replaces `path` in one step: temporary file beside it, fsync, rename, fsync of the folder. Readers
-// see the old text or the new, never half; on an error the old one is untouched. The folder must exist.
+// Replaces `path` in one step: temporary file beside it, fsync, rename, fsync of the folder.
+// Readers see the old text or the new, never half; on an error the old one is untouched. The folder
+// must exist.
 Result<void> WriteFileAtomic(const std::string& path, std::string_view text);
 
 // mkdir -p.

@@ -34,7 +34,8 @@ constexpr double kDestructorWaitSeconds = 5;
 class ForkThread {
  public:
   static ForkThread& Get() {
-    static ForkThread* const thread = new ForkThread;  // never destroyed: the thread outlives main()
+    static ForkThread* const thread =
+        new ForkThread;  // never destroyed: the thread outlives main()
     return *thread;
   }
 
@@ -51,7 +52,9 @@ class ForkThread {
   }
 
  private:
-  ForkThread() { std::thread([this] { Loop(); }).detach(); }
+  ForkThread() {
+    std::thread([this] { Loop(); }).detach();
+  }
 
   void Loop() {
     // Signals are for the threads that handle them.
@@ -154,13 +157,14 @@ Result<Subprocess> Subprocess::Spawn(const SpawnOptions& options) {
     return CannotStart(program, std::string(what) + ": " + std::strerror(errno));
   };
   UniqueFd null_fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  UniqueFd log_fd(options.log_path.empty()
-                      ? ::open("/dev/null", O_WRONLY | O_CLOEXEC)
-                      : ::open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                               0600));
+  UniqueFd log_fd(
+      options.log_path.empty()
+          ? ::open("/dev/null", O_WRONLY | O_CLOEXEC)
+          : ::open(options.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!null_fd.valid()) return failed("opening /dev/null");
   if (!log_fd.valid()) {
-    return CannotStart(program, "opening its log " + options.log_path + ": " + std::strerror(errno));
+    return CannotStart(program,
+                       "opening its log " + options.log_path + ": " + std::strerror(errno));
   }
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed("socketpair");
@@ -249,8 +253,8 @@ std::optional<Death> Subprocess::Wait(double seconds) {
       int status = 0;
       while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
       }
-      death_ = WIFSIGNALED(status) ? Death{true, WTERMSIG(status)}
-                                   : Death{false, WEXITSTATUS(status)};
+      death_ =
+          WIFSIGNALED(status) ? Death{true, WTERMSIG(status)} : Death{false, WEXITSTATUS(status)};
       pid_ = -1;
       break;
     }

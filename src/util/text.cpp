@@ -71,7 +71,8 @@ size_t EditDistance(std::string_view a, std::string_view b) {
     last = row;
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] =
+          std::min({row[j - 1] + 1, last[j] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], before_last[j - 2] + 1);
       }
@@ -193,8 +194,9 @@ std::string SanitiseLog(std::string_view text, size_t max_bytes) {
       continue;
     }
     // C0 and DEL, and C1 (U+0080 to U+009F), which some terminals obey.
-    const bool control = (length == 1 && (c < 0x20 || c == 0x7F) && c != '\n' && c != '\t') ||
-                         (length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
+    const bool control =
+        (length == 1 && (c < 0x20 || c == 0x7F) && c != '\n' && c != '\t') ||
+        (length == 2 && c == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0);
     if (!control) clean += text.substr(i, length);
     i += length;
   }
@@ -203,8 +205,8 @@ std::string SanitiseLog(std::string_view text, size_t max_bytes) {
   size_t tail = clean.size() - (max_bytes - head);
   while (head > 0 && IsTail(clean[head])) --head;
   while (tail < clean.size() && IsTail(clean[tail])) ++tail;
-  return clean.substr(0, head) + "\n[... " + std::to_string(tail - head) + " bytes left out ...]\n" +
-         clean.substr(tail);
+  return clean.substr(0, head) + "\n[... " + std::to_string(tail - head) +
+         " bytes left out ...]\n" + clean.substr(tail);
 }
 
 std::string FormatSeconds(double seconds) {
@@ -214,7 +216,8 @@ std::string FormatSeconds(double seconds) {
   if (seconds < 0.9995) return Short(seconds * 1e3) + " ms";
   if (seconds < 60) return Short(seconds) + " s";
   const int64_t whole = static_cast<int64_t>(std::min(seconds, 1e15) + 0.5);
-  const auto both = [](int64_t large, const char* large_unit, int64_t small, const char* small_unit) {
+  const auto both = [](int64_t large, const char* large_unit, int64_t small,
+                       const char* small_unit) {
     std::string text = std::to_string(large) + large_unit;
     if (small != 0) text += " " + std::to_string(small) + small_unit;
     return text;

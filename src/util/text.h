@@ -20,7 +20,8 @@ bool EndsWith(std::string_view text, std::string_view suffix);
 
 // The known name nearest to `name` by edit distance (case ignored), where it is near enough to be
 // what was meant: at most a third of the longer name's length, at least one edit.
-std::optional<std::string> NearestName(std::string_view name, const std::vector<std::string>& known);
+std::optional<std::string> NearestName(std::string_view name,
+                                       const std::vector<std::string>& known);
 // " Did you mean \"x\"?" or "", ready to follow a sentence.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& known);
 
@@ -31,7 +32,8 @@ std::string SanitiseUtf8(std::string_view text);
 // the last part with a line between them that says how many bytes were left out.
 std::string SanitiseLog(std::string_view text, size_t max_bytes = 16384);
 
-std::string FormatSeconds(double seconds);  // "850 us", "12.3 ms", "4.2 s", "3 min 20 s", "2 h 5 min"
-std::string FormatBytes(int64_t bytes);     // "512 B", "1.5 KiB", "6.4 GiB"
+std::string FormatSeconds(
+    double seconds);                     // "850 us", "12.3 ms", "4.2 s", "3 min 20 s", "2 h 5 min"
+std::string FormatBytes(int64_t bytes);  // "512 B", "1.5 KiB", "6.4 GiB"
 
 }  // namespace cudaagent::util

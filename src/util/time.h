@@ -18,8 +18,8 @@ class Deadline {
   static Deadline After(double seconds) {
     // Beyond a year is never; it also keeps the cast in range.
     const double bounded = std::clamp(seconds, 0.0, 3.2e7);
-    return Deadline(Clock::now() +
-                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(bounded)));
+    return Deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                       std::chrono::duration<double>(bounded)));
   }
   static Deadline Never() { return After(3.2e7); }
   explicit Deadline(Clock::time_point at) : at_(at) {}

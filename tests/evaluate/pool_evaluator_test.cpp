@@ -35,8 +35,12 @@ class PoolEvaluatorTest : public ::testing::Test {
     config_.device = device;
     config_.cache_dir = folder_.path() + "/cache";
     config_.program_dir = std::string(CUDAAGENT_BIN_DIR) + "/fakes";
-    config_.timeouts = {.hello_s = 20, .load_s = 20, .compile_s = 20, .check_s = check_s_,
-                        .time_s = 20, .baseline_s = baseline_s_};
+    config_.timeouts = {.hello_s = 20,
+                        .load_s = 20,
+                        .compile_s = 20,
+                        .check_s = check_s_,
+                        .time_s = 20,
+                        .baseline_s = baseline_s_};
     config_.progress = [this](const std::string& line) { progress_.push_back(line); };
     evaluator_ = std::make_unique<PoolEvaluator>(config_, WithGpu());
     if (auto started = evaluator_->Start(true); !started) return started;
@@ -47,8 +51,10 @@ class PoolEvaluatorTest : public ::testing::Test {
   Result<Evaluation> Run(const std::string& words = "") {
     return evaluator_->Evaluate(Candidate{
         "/*cudaagent\n{\"plan\": 1, \"steps\": [{\"kernel\": \"copy\", \"grid\": [1], \"block\": "
-        "[4], \"args\": [\"$x\", \"$out0\"]}]}\n*/\n// " + words +
-            "\n__global__ void copy(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }\n",
+        "[4], \"args\": [\"$x\", \"$out0\"]}]}\n*/\n// " +
+            words +
+            "\n__global__ void copy(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; "
+            "}\n",
         "test", ""});
   }
 
@@ -85,7 +91,8 @@ TEST_F(PoolEvaluatorTest, AGoodCandidateIsCompiledCheckedTimedAndRewarded) {
   EXPECT_EQ(e.reward, 2);
   EXPECT_EQ(e.reward_name, "milestone");
   EXPECT_EQ(e.protocol.precision, "tf32");
-  for (const char* stage : {"parse", "compile", "check", "time"}) EXPECT_EQ(e.seconds.count(stage), 1u);
+  for (const char* stage : {"parse", "compile", "check", "time"})
+    EXPECT_EQ(e.seconds.count(stage), 1u);
 }
 
 TEST_F(PoolEvaluatorTest, ABadPlanNeedsNeitherCompilerNorWorker) {
@@ -177,9 +184,10 @@ TEST_F(PoolEvaluatorTest, ThreeSetUpFailuresInARowEndTheRun) {
   const Result<Evaluation> e = Run();
   ASSERT_FALSE(e);
   EXPECT_EQ(e.error().code, ErrorCode::kEnvironment);
-  EXPECT_EQ(e.error().message,
-            "The worker could not be started again, three times in a row. The last time: The worker "
-            "exited with status 1 while it loaded the problem.");
+  EXPECT_EQ(
+      e.error().message,
+      "The worker could not be started again, three times in a row. The last time: The worker "
+      "exited with status 1 while it loaded the problem.");
 }
 
 TEST_F(PoolEvaluatorTest, OneSetUpFailureIsForgiven) {

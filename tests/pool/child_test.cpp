@@ -45,8 +45,7 @@ class ChildTest : public ::testing::Test {
   tl::expected<protocol::FromChild, Trouble> Ask(const std::string& mode, double check_s = 10) {
     const Result<protocol::Hello> hello = Start(mode);
     EXPECT_TRUE(hello) << hello.error().message;
-    const auto sent =
-        child_->Send(protocol::Encode(protocol::ToWorker(protocol::BaselineJob{})));
+    const auto sent = child_->Send(protocol::Encode(protocol::ToWorker(protocol::BaselineJob{})));
     EXPECT_TRUE(sent);
     return child_->Receive("load", {{"load", 10}, {"check", check_s}, {"time", 0.3}});
   }
@@ -156,9 +155,7 @@ TEST_F(ChildTest, NoHelloIsASetUpFailureWithTheLogsTail) {
   EXPECT_THAT(hello.error().message, HasSubstr("  mode no_hello"));
 }
 
-TEST_F(ChildTest, ASlowHelloIsWaitedForWithinItsDeadline) {
-  EXPECT_TRUE(Start("slow_hello", 10));
-}
+TEST_F(ChildTest, ASlowHelloIsWaitedForWithinItsDeadline) { EXPECT_TRUE(Start("slow_hello", 10)); }
 
 TEST_F(ChildTest, AHelloThatNeverComesIsASetUpFailure) {
   const Result<protocol::Hello> hello = Start("silent", 0.2);
@@ -247,13 +244,12 @@ TEST_F(ChildTest, AKilledDriverLeavesNoChild) {
 }
 
 TEST(ChildEnvironmentTest, PassesOnlyAllowedNames) {
-  const char* const environment[] = {"PATH=/bin",         "OPENAI_API_KEY=a", "LC_ALL=C",
-                                     "AWS_SECRET=b",      "CUDA_HOME=/c",     "TRITON_CACHE_DIR=/t",
-                                     "TORCH_HUB_TOKEN=c", "LD_PRELOAD=x",     "NOEQUALS",
-                                     nullptr};
-  EXPECT_THAT(ChildEnvironment(environment),
-              ::testing::ElementsAre("PATH=/bin", "LC_ALL=C", "CUDA_HOME=/c",
-                                     "TRITON_CACHE_DIR=/t"));
+  const char* const environment[] = {
+      "PATH=/bin",           "OPENAI_API_KEY=a",  "LC_ALL=C",     "AWS_SECRET=b", "CUDA_HOME=/c",
+      "TRITON_CACHE_DIR=/t", "TORCH_HUB_TOKEN=c", "LD_PRELOAD=x", "NOEQUALS",     nullptr};
+  EXPECT_THAT(
+      ChildEnvironment(environment),
+      ::testing::ElementsAre("PATH=/bin", "LC_ALL=C", "CUDA_HOME=/c", "TRITON_CACHE_DIR=/t"));
 }
 
 }  // namespace

@@ -68,8 +68,9 @@ TEST_F(CompilerPoolTest, AJobThatKillsTwoCompilersIsAnInfraErrorAndTheNextWorks)
   ASSERT_TRUE(reply);
   EXPECT_FALSE(reply->ok);
   EXPECT_EQ(reply->verdict, Verdict::kInfraError);
-  EXPECT_EQ(reply->message,
-            "The compiler was killed by signal 11 (SIGSEGV), twice, with this candidate in flight.");
+  EXPECT_EQ(
+      reply->message,
+      "The compiler was killed by signal 11 (SIGSEGV), twice, with this candidate in flight.");
   EXPECT_TRUE(pool.Submit(Job("next")).get()->ok);
 }
 

@@ -23,7 +23,9 @@ using namespace cudaagent::protocol;
 constexpr int kFd = 3;
 
 void Say(const FromChild& message) { (void)WriteFrame(kFd, Encode(message)); }
-void SayRaw(const std::string& bytes) { (void)!::send(kFd, bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+void SayRaw(const std::string& bytes) {
+  (void)!::send(kFd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
 ReadResult Listen() { return ReadFrame(kFd, util::Deadline::Never().at()); }
 
 void SayHello(const std::string& program, int version = kProtocolVersion) {

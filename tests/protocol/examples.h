@@ -10,8 +10,8 @@ inline TensorInfo ExampleTensor(const std::string& name) {
 }
 
 inline ProblemSpec ExampleSpec() {
-  return ProblemSpec{"/m.py", "import torch\n\xC3\xA9", "Net", {{"dim", "1024"}}, "bfloat16",
-                     Precision::kTorchDefault};
+  return ProblemSpec{"/m.py",    "import torch\n\xC3\xA9", "Net", {{"dim", "1024"}},
+                     "bfloat16", Precision::kTorchDefault};
 }
 
 inline ProblemInfo ExampleProblem() {
@@ -45,7 +45,12 @@ inline EvalOptions ExampleOptions() {
 inline Timing ExampleTiming() { return Timing{1.5, 1.25, 1.75, 100, 1.125, 3, "cupti-graph"}; }
 
 inline CompileReport ExampleCompile() {
-  return CompileReport{true, true, 0.125, "a log\n", "/c.cubin", "/c.ptx",
+  return CompileReport{true,
+                       true,
+                       0.125,
+                       "a log\n",
+                       "/c.cubin",
+                       "/c.ptx",
                        {KernelResources{"f<2>", 32, 16, 1024, 256}}};
 }
 
@@ -56,7 +61,8 @@ inline Evaluation ExampleEvaluation() {
   e.stage = "check";
   e.candidate_hash = "c";
   e.problem_hash = "p";
-  e.device = DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
+  e.device =
+      DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
   e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "n"};
   e.compile = ExampleCompile();
   e.check.trials = 5;

@@ -28,7 +28,8 @@ std::vector<FromChild> EveryAnswer() {
           EvaluationReply{ExampleEvaluation(), true},
           BaselineReply{true, "fine", ExampleTiming(), ExampleTiming(), 41.5},
           ErrorReply{{ErrorCode::kUsage, "line 3"}},
-          CompileReply{7, true, Verdict::kOk, "m", ExampleCompile(), {{"f<2>", "_Z"}}, {{"f<2>", "f"}}}};
+          CompileReply{
+              7, true, Verdict::kOk, "m", ExampleCompile(), {{"f<2>", "_Z"}}, {{"f<2>", "f"}}}};
 }
 
 std::vector<ToWorker> EveryJob() {
@@ -50,7 +51,8 @@ TEST(MessagesTest, EveryMessageComesBackAsItWasSent) {
     ASSERT_TRUE(decoded) << decoded.error().message;
     EXPECT_EQ(Encode(*decoded), Encode(message));
   }
-  const ToCompiler compile = CompileJob{7, "src", "sm_90a", "c++20", true, 64, {"f<2>"}, 5, 1 << 20};
+  const ToCompiler compile =
+      CompileJob{7, "src", "sm_90a", "c++20", true, 64, {"f<2>"}, 5, 1 << 20};
   EXPECT_EQ(Encode(DecodeToCompiler(Encode(compile)).value()), Encode(compile));
 }
 
@@ -153,9 +155,10 @@ TEST(MessagesTest, InvalidUtf8IsReplacedNotSent) {
 
 TEST(MessagesTest, HostileTextIsAnErrorAndNothingWorse) {
   for (const std::string& text :
-       {std::string(), std::string("null"), std::string("[]"), std::string("{}"), std::string("{\"type\":1}"),
-        std::string("{\"type\":\"hello\"}"), std::string("\0\0", 2), std::string("{\"type\":\"launch_missiles\"}"),
-        std::string(2'000'000, '['), std::string("{\"type\":\"hello\",\"device\":") + std::string(1'000'000, '[') +
+       {std::string(), std::string("null"), std::string("[]"), std::string("{}"),
+        std::string("{\"type\":1}"), std::string("{\"type\":\"hello\"}"), std::string("\0\0", 2),
+        std::string("{\"type\":\"launch_missiles\"}"), std::string(2'000'000, '['),
+        std::string("{\"type\":\"hello\",\"device\":") + std::string(1'000'000, '[') +
             std::string(1'000'000, ']') + "}"}) {
     EXPECT_FALSE(DecodeFromChild(text));
     EXPECT_FALSE(DecodeToWorker(text));

@@ -124,8 +124,9 @@ TEST(PathsTest, FollowXdgAndIgnoreRelativeValues) {
 }
 
 TEST(TimeTest, StampsAreIso8601InUtc) {
-  EXPECT_THAT(NowIso8601(), ::testing::MatchesRegex(
-                                "20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"));
+  EXPECT_THAT(NowIso8601(),
+              ::testing::MatchesRegex(
+                  "20[0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9]Z"));
 }
 
 TEST(TimeTest, ADeadlinePassesAndNeverGoesNegative) {

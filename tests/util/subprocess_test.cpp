@@ -34,8 +34,8 @@ TEST_F(SubprocessTest, SaysHowTheChildEnded) {
 }
 
 TEST_F(SubprocessTest, GivesTheChildExactlyItsEnvironmentFolderLogAndSocket) {
-  Result<Subprocess> child =
-      Shell("echo \"$GREETING\"; pwd; echo oops >&2; echo socket >&3; ulimit -c; read x || echo eof");
+  Result<Subprocess> child = Shell(
+      "echo \"$GREETING\"; pwd; echo oops >&2; echo socket >&3; ulimit -c; read x || echo eof");
   ASSERT_TRUE(child);
   char text[6];
   EXPECT_EQ(::recv(child->socket(), text, sizeof text, MSG_WAITALL), 6);

@@ -40,10 +40,12 @@ TEST(TextTest, InvalidUtf8BecomesTheReplacementCharacter) {
   const std::string bad = "\xEF\xBF\xBD";
   EXPECT_EQ(SanitiseUtf8("plain \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"),
             "plain \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80");
-  EXPECT_EQ(SanitiseUtf8("a\xFF" "b"), "a" + bad + "b");
-  EXPECT_EQ(SanitiseUtf8("\xC3"), bad);                           // cut off
-  EXPECT_EQ(SanitiseUtf8("\xC0\xAF"), bad + bad);                 // overlong
-  EXPECT_EQ(SanitiseUtf8("\xED\xA0\x80"), bad + bad + bad);       // a surrogate
+  EXPECT_EQ(SanitiseUtf8("a\xFF"
+                         "b"),
+            "a" + bad + "b");
+  EXPECT_EQ(SanitiseUtf8("\xC3"), bad);                                // cut off
+  EXPECT_EQ(SanitiseUtf8("\xC0\xAF"), bad + bad);                      // overlong
+  EXPECT_EQ(SanitiseUtf8("\xED\xA0\x80"), bad + bad + bad);            // a surrogate
   EXPECT_EQ(SanitiseUtf8("\xF4\x90\x80\x80"), bad + bad + bad + bad);  // above U+10FFFF
 }
 
@@ -52,7 +54,9 @@ TEST(TextTest, LogsLoseEscapesAndControlCharacters) {
   EXPECT_EQ(SanitiseLog("\x1b]0;title\x07text"), "text");
   EXPECT_EQ(SanitiseLog("\x1b]8;;http://x\x1b\\link"), "link");
   EXPECT_EQ(SanitiseLog(std::string("a\0b\x7f", 4)), "ab");
-  EXPECT_EQ(SanitiseLog("\xC2\x9B" "31m"), "31m");  // C1
+  EXPECT_EQ(SanitiseLog("\xC2\x9B"
+                        "31m"),
+            "31m");  // C1
   EXPECT_EQ(SanitiseLog("end\x1b"), "end");
   EXPECT_EQ(SanitiseLog("end\x1b["), "end");
   EXPECT_EQ(SanitiseLog("\x1b]never ends\nnext"), "\nnext");
@@ -61,7 +65,8 @@ TEST(TextTest, LogsLoseEscapesAndControlCharacters) {
 TEST(TextTest, ALongLogKeepsItsHeadAndTail) {
   const std::string log = std::string(500, 'h') + std::string(10'000, 'm') + std::string(500, 't');
   const std::string shown = SanitiseLog(log, 1000);
-  EXPECT_EQ(shown, std::string(500, 'h') + "\n[... 10000 bytes left out ...]\n" + std::string(500, 't'));
+  EXPECT_EQ(shown,
+            std::string(500, 'h') + "\n[... 10000 bytes left out ...]\n" + std::string(500, 't'));
 }
 
 TEST(TextTest, ACapNeverCutsACharacter) {

@@ -171,6 +171,8 @@ OpValue ReadOpValue(const Node& node) {
     case Json::value_t::string:
       if (json.get_ref<const std::string&>().starts_with('$')) {
         value.value = ReadRef(node);
+      } else if (auto number = NamedFloat(node)) {
+        value.value = *number;
       } else {
         value.value = json.get<std::string>();
       }
@@ -183,14 +185,7 @@ OpValue ReadOpValue(const Node& node) {
     }
     default:
       node.RefuseUnsupported({"fexpr"});
-      node.AllowFields("an argument", {"expr", "float"});
-      if (node.Has("float")) {
-        auto number = NamedFloat(node.Field("float"));
-        if (!number) node.Field("float").Refuse("expected \"inf\", \"-inf\" or \"nan\"");
-        value.value = *number;
-      } else {
-        value.value = node.Expression();
-      }
+      value.value = node.Expression();
   }
   return value;
 }

@@ -29,6 +29,11 @@ Checked<void> CheckText(std::string_view source) {
   return {};
 }
 
+// An LLM's whole answer instead of a file: no line of CUDA starts with a code fence.
+bool IsAnswer(std::string_view source) {
+  return source.starts_with("```") || source.find("\n```") != std::string_view::npos;
+}
+
 }  // namespace
 
 size_t FindPlanMarker(std::string_view text, size_t from) {
@@ -46,6 +51,11 @@ size_t FindPlanMarker(std::string_view text, size_t from) {
 Checked<ParsedCandidate> ParseCandidate(std::string_view source) {
   if (auto text = CheckText(source); !text) return tl::unexpected(text.error());
   if (source.starts_with("\xEF\xBB\xBF")) source.remove_prefix(3);
+  if (IsAnswer(source)) {
+    auto extracted = ExtractCandidate(source);
+    if (!extracted) return tl::unexpected(extracted.error());
+    return Bad("this is an answer with a candidate in a code block; give the block alone");
+  }
   const size_t open = FindPlanMarker(source, 0);
   if (open == std::string_view::npos) {
     return Bad(

@@ -35,7 +35,7 @@ TEST(ParseCandidateTest, ReadsEveryPartOfAPlan) {
        "args": ["$x", {"ptr": "$out0", "offset": "4", "strided": true}, {"i32": "B"}, {"i64": 5},
                 {"u32": {"expr": "n"}}, {"f32": 0.5}, {"f64": "-inf"}, {"bool": true}, {"f16": 1}]},
       {"op": "aten::max.dim", "args": ["$x", 1, [1, {"expr": "B"}, "$x"], "float32", null, true, 1.5,
-       {"float": "-inf"}], "kwargs": {"keepdim": false}, "out": ["m", null]},
+       "-inf"], "kwargs": {"keepdim": false}, "out": ["m", null]},
       {"repeat": "i", "from": 1, "count": "n", "steps": [
         {"op": "aten::add_.default", "args": ["$layers.{i}.w", 1]}]}])j");
   auto parsed = ParseCandidate(source);
@@ -114,6 +114,18 @@ TEST(ParseCandidateTest, SaysWhereThePlanShouldBe) {
   EXPECT_EQ(ParseComplaint("\xEF\xBB\xBF" + MakeSource(kLinear)), "");
 }
 
+TEST(ParseCandidateTest, TellsAnAnswerFromAFile) {
+  EXPECT_EQ(ParseComplaint("Here it is:\n```cuda\n" + MakeSource(kLinear)),
+            "the code block with the plan is not closed, so the answer was cut off; send the whole "
+            "file in one ```cuda block");
+  EXPECT_EQ(
+      ParseComplaint("```cuda\n__global__ void f() {}\n```\n"),
+      "no code block of the answer holds a plan; the file in the ```cuda block must start with "
+      "the comment /*cudaagent {...} */");
+  EXPECT_EQ(ParseComplaint("```cuda\n" + MakeSource(kLinear) + "```\n"),
+            "this is an answer with a candidate in a code block; give the block alone");
+}
+
 TEST(ParseCandidateTest, SaysTheLineOfInvalidJson) {
   EXPECT_EQ(ParseComplaint("\n/*cudaagent\n{ \"plan\": 1,\n  \"steps\": [1, 2,\n  ] }\n*/"),
             "plan, line 4: trailing comma; JSON wants none before a closing bracket");
@@ -172,7 +184,7 @@ TEST(ParseCandidateTest, NamesTheFieldThatIsWrong) {
       {R"("prepared": {"t": {"dtype": "float32", "shape": [1], "zero": true}}, "steps": [])",
        "prepared.t: unknown field \"zero\"; known: dtype, shape, when"},
       {R"("precision": {"matmul": "tf23"}, "steps": [{"op": "a::b", "out": "t"}])",
-       "precision.matmul: unknown value \"tf23\"; known: fp32, tf32"},
+       "precision.matmul: unknown value \"tf23\"; did you mean \"tf32\"?"},
       {R"("compile": {"maxrregcount": 300}, "steps": [{"op": "a::b", "out": "t"}])",
        "compile.maxrregcount: expected 16 to 255, found 300"},
       {R"("compile": {"flags": ""}, "steps": [{"op": "a::b", "out": "t"}])",
@@ -253,7 +265,7 @@ TEST(ParseCandidateTest, NamesTheStepThatIsWrong) {
       {R"({"op": "aten::relu", "args": ["$x"], "out": "$t"})",
        "steps[0].out: a result is named without \"$\": \"t\""},
       {R"({"op": "aten::relu", "args": [{"tensor": "$x"}], "out": "t"})",
-       "steps[0].args[0]: unknown field \"tensor\"; known: expr, float"},
+       "steps[0].args[0]: unknown field \"tensor\"; known: expr"},
       {R"({"op": "aten::relu", "argz": ["$x"], "out": "t"})",
        "steps[0]: unknown field \"argz\"; did you mean \"args\"?"},
       {R"({"repeat": "i", "count": 3, "steps": []})", "steps[0].steps: expected at least one step"},

@@ -40,9 +40,8 @@ struct Prompt {
 };
 
 struct PromptOptions {
-  int shown_attempts = 4;           // of the history, best and latest, beside the best one's source
+  int shown_attempts = 8;           // lines of history: the first, the best and the latest
   size_t max_source_bytes = 65536;  // of one file shown
-  std::string ops = "any";          // policy: "any" | "gemm-conv" | "none"
 };
 
 Result<Prompt> BuildPrompt(const Templates& templates, const ProposalContext& context,

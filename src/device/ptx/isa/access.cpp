@@ -1,0 +1,220 @@
+#include "device/ptx/isa/access.h"
+
+namespace cudaagent::device::ptx::PTX_ISA {
+namespace {
+
+bool Fault(Warp& w, FaultKind kind, int lane, uint64_t address, uint32_t bytes, uint32_t element, Use use) {
+  FaultState& f = w.thread->fault;
+  f.kind = kind;
+  f.lane = static_cast<uint32_t>(lane);
+  f.warp = w.index;
+  f.block = w.block->index;
+  f.pc = w.pc;
+  f.address = address;
+  f.bytes = bytes;
+  f.element = element;
+  f.write = use != Use::kRead;
+  f.atomic = use == Use::kAtomic;
+  return false;
+}
+
+bool AllWritten(const uint8_t* written, uint32_t n) {
+  uint8_t all = 1;
+  for (uint32_t i = 0; i < n; ++i) all &= written[i];
+  return all != 0;
+}
+// A vector access may take in padding nobody wrote: it counts as read where any byte is written.
+bool Initialised(const uint8_t* written, uint32_t bytes, uint32_t element) {
+  if (AllWritten(written, bytes)) return true;
+  if (bytes == element) return false;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    if (written[i] != 0) return true;
+  }
+  return false;
+}
+
+// Checks one lane (or a run of lanes) of global memory. Null with the fault filled.
+bool CheckGlobal(Warp& w, const Allocation* a, int lane, uint64_t address, uint32_t bytes,
+                 uint32_t element, Use use) {
+  if (a == nullptr) return Fault(w, FaultKind::kBounds, lane, address, bytes, element, use);
+  if (use != Use::kRead && !a->writable) {
+    return Fault(w, FaultKind::kReadOnly, lane, address, bytes, element, use);
+  }
+  if (a->written != nullptr) {
+    uint8_t* written = a->written + (address - a->begin);
+    if (use != Use::kWrite && !Initialised(written, bytes, element)) {
+      return Fault(w, FaultKind::kUninitialised, lane, address, bytes, element, use);
+    }
+    if (use != Use::kRead) std::memset(written, 1, bytes);
+  }
+  return true;
+}
+
+bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32_t element, Use use,
+            Access& access) {
+  ThreadState& t = *w.thread;
+  Counters& c = t.counters;
+  uint32_t lanes = static_cast<uint32_t>(__builtin_popcount(m));
+  ++c.requests;
+  c.bytes += lanes * bytes;
+  uint64_t first = address[0];
+  if (m == kAllLanes && (first & (bytes - 1)) == 0) {
+    uint64_t same = 0, step = 0;
+    for (int l = 0; l < kLanes; ++l) {
+      same |= address[l] ^ first;
+      step |= address[l] - first - static_cast<uint64_t>(l) * bytes;
+    }
+    if (step == 0 || (same == 0 && use == Use::kRead)) {
+      uint32_t span = step == 0 ? bytes * kLanes : bytes;
+      const Allocation* a = FindAllocation(t, first, span);
+      bool plain = a != nullptr && (use == Use::kRead || a->writable);
+      if (plain && a->written != nullptr) {
+        uint8_t* written = a->written + (first - a->begin);
+        if (use == Use::kWrite) {
+          std::memset(written, 1, span);
+        } else {
+          plain = AllWritten(written, span);
+        }
+      }
+      if (plain) {
+        c.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
+        if (step == 0 && use != Use::kAtomic) {
+          access.kind = Access::kConsecutive;
+          access.host[0] = reinterpret_cast<uint8_t*>(first);
+        } else if (step == 0) {
+          for (int l = 0; l < kLanes; ++l) access.host[l] = reinterpret_cast<uint8_t*>(address[l]);
+        } else {
+          access.kind = Access::kUniform;
+          access.host[0] = reinterpret_cast<uint8_t*>(first);
+        }
+        return true;
+      }
+    }
+  }
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    int l = __builtin_ctz(rest);
+    uint64_t at = address[l];
+    if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at, bytes, element, use);
+    const Allocation* a = t.last;
+    if (a == nullptr || at < a->begin || at + bytes > a->end) a = FindAllocation(t, at, bytes);
+    if (!CheckGlobal(w, a, l, at, bytes, element, use)) return false;
+    access.host[l] = reinterpret_cast<uint8_t*>(at);
+  }
+  c.sectors += CountSectors(address, bytes, m);
+  return true;
+}
+
+bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t element, Use use,
+            Access& access) {
+  Counters& c = w.thread->counters;
+  BlockState& b = *w.block;
+  uint32_t limit = w.thread->launch->shared_bytes;
+  ++c.shared_requests;
+  uint32_t first = static_cast<uint32_t>(wide[0]);
+  if (m == kAllLanes && use != Use::kAtomic && (first & (bytes - 1)) == 0) {
+    uint64_t same = 0, step = 0;
+    for (int l = 0; l < kLanes; ++l) {
+      same |= wide[l] ^ wide[0];
+      step |= wide[l] - wide[0] - static_cast<uint64_t>(l) * bytes;
+    }
+    bool run = step == 0;
+    if (run || (same == 0 && use == Use::kRead)) {
+      uint32_t span = run ? bytes * kLanes : bytes;
+      if (wide[0] <= limit && span <= limit - wide[0] &&
+          (use == Use::kWrite || AllWritten(b.shared_written + first, span))) {
+        if (use == Use::kWrite) std::memset(b.shared_written + first, 1, span);
+        c.wavefronts += (span + 127) / 128;
+        access.kind = run ? Access::kConsecutive : Access::kUniform;
+        access.host[0] = b.shared + first;
+        return true;
+      }
+    }
+  }
+  uint32_t address[kLanes];
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    int l = __builtin_ctz(rest);
+    uint64_t at = wide[l];
+    if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at + kSharedWindow, bytes, element, use);
+    if (at > limit || bytes > limit - at) {
+      return Fault(w, FaultKind::kSharedBounds, l, at, bytes, element, use);
+    }
+    uint8_t* written = b.shared_written + at;
+    if (use != Use::kWrite && !Initialised(written, bytes, element)) {
+      return Fault(w, FaultKind::kSharedUninitialised, l, at, bytes, element, use);
+    }
+    if (use != Use::kRead) std::memset(written, 1, bytes);
+    address[l] = static_cast<uint32_t>(at);
+    access.host[l] = b.shared + at;
+  }
+  c.wavefronts += CountWavefronts(address, bytes, m);
+  return true;
+}
+
+}  // namespace
+
+// Local memory is one run of bytes per lane.
+bool Resolve(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
+             Access& access) {
+  alignas(64) uint64_t address[kLanes];
+  uint64_t offset = static_cast<uint64_t>(in.imm);
+  if (in.wide_address) {
+    const uint64_t* a = At<uint64_t>(w, in.op[4]);
+    for (int l = 0; l < kLanes; ++l) address[l] = a[l] + offset;
+  } else {
+    const uint32_t* a = At<uint32_t>(w, in.op[4]);
+    for (int l = 0; l < kLanes; ++l) address[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
+  }
+  if (in.hot) w.quantum -= 512;
+  if (in.place == Place::kGlobal || in.place == Place::kConst) {
+    return Global(w, address, m, bytes, element, use, access);
+  }
+  if (in.place == Place::kShared) return Shared(w, address, m, bytes, element, use, access);
+
+  // Generic, local and param: sort the lanes by window.
+  uint32_t global = 0, shared = 0;
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    int l = __builtin_ctz(rest);
+    uint64_t window = in.place == Place::kLocal   ? kLocalWindow
+                      : in.place == Place::kParam ? kParamWindow
+                                                  : address[l] & kWindowMask;
+    if (in.place == Place::kGeneric && window != 0) address[l] &= ~kWindowMask;
+    uint64_t at = address[l];
+    if (window == kSharedWindow) {
+      shared |= 1u << l;
+    } else if (window == kLocalWindow) {
+      uint64_t limit = w.thread->launch->kernel->local_total;
+      if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at + kLocalWindow, bytes, element, use);
+      if (at > limit || bytes > limit - at) return Fault(w, FaultKind::kLocalBounds, l, at, bytes, element, use);
+      access.host[l] = w.local + static_cast<uint64_t>(l) * limit + at;
+    } else if (window == kParamWindow) {
+      uint64_t limit = w.thread->launch->param_bytes;
+      if (use != Use::kRead || at > limit || bytes > limit - at) {
+        return Fault(w, FaultKind::kParamBounds, l, at, bytes, element, use);
+      }
+      access.host[l] = const_cast<uint8_t*>(w.thread->launch->params) + at;
+    } else {
+      if (window != 0) address[l] |= window;
+      global |= 1u << l;
+    }
+  }
+  if (global == m) return Global(w, address, m, bytes, element, use, access);
+  if (shared == m) return Shared(w, address, m, bytes, element, use, access);
+  if (in.place == Place::kParam && m == kAllLanes) {
+    uint64_t same = 0;
+    for (int l = 0; l < kLanes; ++l) same |= address[l] ^ address[0];
+    if (same == 0) access.kind = Access::kUniform;
+  }
+  if (global != 0) {
+    Access part;
+    if (!Global(w, address, global, bytes, element, use, part)) return false;
+    EachLane(global, [&](int l) { access.host[l] = part.host[l]; });
+  }
+  if (shared != 0) {
+    Access part;
+    if (!Shared(w, address, shared, bytes, element, use, part)) return false;
+    EachLane(shared, [&](int l) { access.host[l] = part.host[l]; });
+  }
+  return true;
+}
+
+}  // namespace cudaagent::device::ptx::PTX_ISA

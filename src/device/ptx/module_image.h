@@ -1,0 +1,34 @@
+// Memory of a module's own variables, as the device would place them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/ptx/text.h"
+
+namespace cudaagent::device::ptx {
+
+struct PlacedVariable {
+  std::string name;
+  std::unique_ptr<uint8_t[]> storage;
+  uint8_t* base = nullptr;        // aligned
+  uint64_t bytes = 0;
+  bool constant = false;
+};
+
+// Places and initialises .global and .const variables. Throws PtxError. Addresses do not change.
+class ModuleImage {
+ public:
+  explicit ModuleImage(const ModuleText& text);
+  const std::vector<PlacedVariable>& variables() const { return variables_; }
+  const PlacedVariable* Find(const std::string& name) const;
+
+ private:
+  std::vector<PlacedVariable> variables_;
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace cudaagent::device::ptx

@@ -1,0 +1,114 @@
+#include "device/ptx/nvrtc.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <cstdlib>
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+namespace cudaagent::device::ptx::test {
+namespace {
+
+using Program = struct _nvrtcProgram*;
+
+struct Api {
+  std::string missing;
+  std::string include;
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*compile)(Program, int, const char* const*) = nullptr;
+  int (*ptx_size)(Program, size_t*) = nullptr;
+  int (*ptx)(Program, char*) = nullptr;
+  int (*log_size)(Program, size_t*) = nullptr;
+  int (*log)(Program, char*) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+};
+
+std::vector<std::string> Matches(const std::string& pattern) {
+  std::vector<std::string> paths;
+  glob_t found;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+    for (size_t i = 0; i < found.gl_pathc; ++i) paths.push_back(found.gl_pathv[i]);
+  }
+  globfree(&found);
+  return paths;
+}
+
+Api Open() {
+  Api api;
+  std::vector<std::string> roots;
+  if (const char* home = std::getenv("CUDA_HOME")) roots.push_back(home);
+  roots.push_back("/usr/local/cuda");
+  for (const std::string& wheel :
+       Matches(std::string(CUDAAGENT_SOURCE_DIR) + "/.venv/lib/python3*/site-packages/nvidia/cu13")) {
+    roots.push_back(wheel);
+  }
+  void* library = nullptr;
+  std::string tried;
+  for (const std::string& root : roots) {
+    for (const char* folder : {"/lib64/", "/lib/"}) {
+      std::string path = root + folder + "libnvrtc.so.13";
+      tried += " " + path;
+      if (library == nullptr && (library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) != nullptr) {
+        api.include = root + "/include";
+      }
+    }
+  }
+  if (library == nullptr) {
+    api.missing = "no NVRTC, tried" + tried;
+    return api;
+  }
+  auto find = [&](const char* name, auto& function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    if (function == nullptr) api.missing = std::string("NVRTC has no ") + name;
+  };
+  find("nvrtcCreateProgram", api.create);
+  find("nvrtcCompileProgram", api.compile);
+  find("nvrtcGetPTXSize", api.ptx_size);
+  find("nvrtcGetPTX", api.ptx);
+  find("nvrtcGetProgramLogSize", api.log_size);
+  find("nvrtcGetProgramLog", api.log);
+  find("nvrtcDestroyProgram", api.destroy);
+  return api;
+}
+
+const Api& TheApi() {
+  static const Api api = Open();
+  return api;
+}
+
+}  // namespace
+
+std::string NvrtcMissing() { return TheApi().missing; }
+
+std::string CompileToPtx(const std::string& source) {
+  static std::map<std::string, std::string> cache;
+  if (auto known = cache.find(source); known != cache.end()) return known->second;
+  const Api& api = TheApi();
+  if (!api.missing.empty()) throw std::runtime_error(api.missing);
+  Program program = nullptr;
+  if (api.create(&program, source.c_str(), "candidate.cu", 0, nullptr, nullptr) != 0) {
+    throw std::runtime_error("nvrtcCreateProgram failed");
+  }
+  std::string include = "-I" + api.include, cccl = "-I" + api.include + "/cccl";
+  std::vector<const char*> options = {"-arch=sm_90a", "-lineinfo", "-std=c++17", include.c_str(), cccl.c_str()};
+  int code = api.compile(program, static_cast<int>(options.size()), options.data());
+  size_t size = 0;
+  std::string text;
+  if (code != 0) {
+    api.log_size(program, &size);
+    text.resize(size);
+    api.log(program, text.data());
+    api.destroy(&program);
+    throw std::runtime_error("NVRTC: " + text);
+  }
+  api.ptx_size(program, &size);
+  text.resize(size);
+  api.ptx(program, text.data());
+  api.destroy(&program);
+  text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
+  return cache[source] = text;
+}
+
+}  // namespace cudaagent::device::ptx::test

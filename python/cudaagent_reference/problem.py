@@ -19,6 +19,7 @@ from cudaagent_reference.trouble import first_line, usage, users_code, Trouble
 
 # Building the model draws its weights after this seed; the first inputs are made with seed 0.
 _WEIGHT_SEED = 42
+_DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 _SCALARS = (bool, int, float, str, type(None))
 
 
@@ -41,8 +42,11 @@ class Problem:
 
     def __init__(self, path, source, class_name, consts, dtype, device):
         self._path, self._file = path, os.path.basename(path)
-        self._device, self._dtype = torch.device(device), getattr(torch, dtype)
+        if dtype not in _DTYPES:
+            raise usage(f"--dtype {dtype} is not one of {', '.join(_DTYPES)}.")
+        self._device, self._dtype = torch.device(device), _DTYPES[dtype]
         self._compiled = None
+        self._inputs_on_device = self._device.type != "cpu"
         literals = constants.parse(consts)
         written = sorted((name, ast.unparse(node)) for name, node in literals.items())
         identity = json.dumps([source, class_name, written, dtype])
@@ -112,34 +116,36 @@ class Problem:
                                                   self._dtype.itemsize)
         memory.require({"inputs": inputs, "parameters": parameters}, self._device, self._file)
 
+    def _on_device(self, make, what):
+        """make() with the device as torch's default; (False, None) where only the CPU will do, as
+        when the code converts to numpy. Weights and inputs of many gigabytes are slow to draw on
+        the CPU."""
+        if self._device.type == "cpu":
+            return False, None
+        try:
+            with torch.device(self._device):
+                return True, make()
+        except (torch.OutOfMemoryError, Trouble):
+            raise
+        except Exception as error:
+            print(f"{self._file}: {what} cannot be made on {self._device} ({first_line(error)}); "
+                  f"made on the CPU instead.", file=sys.stderr)
+            return False, None
+
     def _build(self, model_class, get_init_inputs):
-        """On the device from the start, where the constructor allows it: weights of many gigabytes
-        are slow to draw on the CPU."""
         def build():
             seed_everything(_WEIGHT_SEED)
             return model_class(*get_init_inputs())
 
-        doing = f"building the {model_class.__name__}"
-        with torch.no_grad():
-            model = None
-            if self._device.type != "cpu":
-                try:
-                    with torch.device(self._device):
-                        model = build()
-                except torch.OutOfMemoryError:
-                    with self._guard(doing):
-                        raise
-                except Exception as error:
-                    print(f"{self._file}: its constructor does not run on {self._device} "
-                          f"({first_line(error)}); building it on the CPU.", file=sys.stderr)
-            with self._guard(doing):
-                model = (build() if model is None else model).eval()
-                model.requires_grad_(False)
-                model.to(device=self._device, dtype=self._dtype)
-                for module in model.modules():  # tensors that are plain attributes
-                    for name, value in list(vars(module).items()):
-                        if isinstance(value, torch.Tensor):
-                            setattr(module, name, self._place(value))
+        with self._guard(f"building the {model_class.__name__}"), torch.no_grad():
+            done, model = self._on_device(build, "the model")
+            model = (model if done else build()).eval()
+            model.requires_grad_(False)
+            model.to(device=self._device, dtype=self._dtype)
+            for module in model.modules():  # tensors that are plain attributes
+                for name, value in list(vars(module).items()):
+                    if isinstance(value, torch.Tensor):
+                        setattr(module, name, self._place(value))
         return model
 
     def _place(self, tensor):
@@ -151,7 +157,12 @@ class Problem:
     def make_inputs(self, seed):
         seed_everything(seed)
         with self._guard("making the inputs"), torch.no_grad():
-            with torch.device(self._device):
+            done = False
+            if self._inputs_on_device:
+                done, values = self._on_device(self._get_inputs, "the inputs")
+                self._inputs_on_device = done
+            if not done:
+                seed_everything(seed)
                 values = self._get_inputs()
             for i in range(len(values)):  # in place: the uncast tensor is freed as we go
                 values[i] = self._checked_input(i, values[i])

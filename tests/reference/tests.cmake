@@ -9,3 +9,4 @@ target_compile_definitions(reference_python_test PRIVATE
   CUDAAGENT_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 add_test(NAME reference.python COMMAND reference_python_test)
 set_tests_properties(reference.python PROPERTIES LABELS unit TIMEOUT 300)
+target_sources(reference_gpu_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/reference/python/models.cpp)

@@ -47,10 +47,23 @@ TEST(ModelErrorTest, SurvivesEveryWayToExit) {
   EXPECT_EQ(LoadError("import sys\nsys.exit(3)\n"), "usage: model.py:2: sys.exit(3) was called");
   EXPECT_EQ(LoadError("import os\nos._exit(3)\n"), "usage: model.py:2: os._exit(3) was called");
   EXPECT_EQ(LoadError("raise KeyboardInterrupt\n"), "usage: model.py:1: KeyboardInterrupt");
-  EXPECT_EQ(LoadError("def f(): f()\nf()\n"),
-            "usage: model.py:1: RecursionError: maximum recursion depth exceeded");
+  EXPECT_THAT(LoadError("def f(): f()\nf()\n"),
+              StartsWith("usage: model.py:1: RecursionError: maximum recursion depth exceeded"));
   EXPECT_EQ(LoadError(WithForward("raise SystemExit('enough')")),
             "usage: model.py:9: sys.exit(enough) was called");
+}
+
+TEST(ModelErrorTest, SurvivesTextThatIsNotPython) {
+  EXPECT_THAT(LoadError(std::string("x = 1\0y", 7)), StartsWith("usage: model.py"));
+  EXPECT_THAT(LoadError("x = '\xff\xfe'\n"), StartsWith("usage: model.py"));
+  EXPECT_THAT(LoadError(std::string(100000, '(')), StartsWith("usage: model.py"));
+}
+
+TEST(ModelErrorTest, KnowsTheDtypes) {
+  ProblemSpec spec = SpecOf(kModel + kEnd);
+  spec.dtype = "float8";
+  EXPECT_EQ(LoadError(spec),
+            "usage: --dtype float8 is not one of float32, float16, bfloat16.");
 }
 
 TEST(ModelErrorTest, SaysWhatTheContractIs) {

@@ -182,8 +182,10 @@ TEST(LoadReferenceTest, RunsTheCompiledForward) {
 }
 
 TEST(LoadReferenceTest, SaysWhyAModelDoesNotCompile) {
-  auto reference = Load(WithForward(
-      "assert not torch.compiler.is_dynamo_compiling(), 'eager only'\n        return x"));
+  const std::string model = WithForward("return torch.log1p(self.fc(x)).cos()",
+                                        "self.fc = nn.Linear(4, 8)");
+  auto reference = Load("import torch._inductor.config as config\n"
+                        "config.cpp.cxx = ('/nowhere/g++',)\n" + model);
   ASSERT_TRUE(reference);
   auto inputs = reference->MakeInputs(0);
   ASSERT_TRUE(inputs);
@@ -191,8 +193,10 @@ TEST(LoadReferenceTest, SaysWhyAModelDoesNotCompile) {
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code, ErrorCode::kEnvironment);
   EXPECT_THAT(compiled.error().message,
-              ::testing::StartsWith("torch.compile failed on model.py: AssertionError: eager only"));
+              ::testing::StartsWith("torch.compile failed on model.py: InductorError: "
+                                    "InvalidCxxCompiler: No working C++ compiler found"));
   EXPECT_TRUE(reference->Forward(*inputs, Precision::kFp32));
+  Load("import torch._inductor.config as config\nconfig.cpp.cxx = (None, 'g++')\n" + model);
 }
 
 TEST(LoadReferenceTest, ImportsFromTheModelsFolder) {

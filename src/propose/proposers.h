@@ -12,6 +12,7 @@
 namespace cudaagent::propose {
 
 // Asks `client`. An answer without a usable candidate is a Proposal whose source is the answer.
+// Three refusals or empty answers in a row are kLlm.
 std::unique_ptr<Proposer> MakeLlmProposer(std::unique_ptr<LlmClient> client,
                                           prompt::Templates templates,
                                           prompt::PromptOptions options);
@@ -28,7 +29,8 @@ struct CommandConfig {
 std::unique_ptr<Proposer> MakeCommandProposer(CommandConfig config, prompt::Templates templates,
                                               prompt::PromptOptions options);
 
-// The rewrite rules: one proposal per rule set, most promising first, then nothing more.
+// The rewrite rules' candidates in order of promise, those already in the history left out, then
+// nothing more. Nothing at all where the model could not be exported.
 std::unique_ptr<Proposer> MakeBuiltinProposer();
 
 }  // namespace cudaagent::propose

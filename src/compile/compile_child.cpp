@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <string_view>
 
@@ -66,6 +67,11 @@ std::string KernelsInCode(const std::string& source) {
   return "the __global__ functions in the code are " + Quoted(names);
 }
 
+std::string NotAKernel(const std::string& expression, const std::string& source) {
+  return "The plan's kernel \"" + expression +
+         "\" is not a __global__ function: " + KernelsInCode(source) + ".";
+}
+
 // "f<256>" -> "f"
 std::string BaseOf(const std::string& expression) {
   return std::string(util::Trim(expression.substr(0, expression.find('<'))));
@@ -88,7 +94,7 @@ std::string OutputSentence(const char* what) {
 
 void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, const CompileLog& log,
                   protocol::CompileReply& reply) {
-  if (output.status == kNvrtcOutOfMemory || log.text.find("out of memory") != std::string::npos) {
+  if (output.status == kNvrtcOutOfMemory || util::EndsWith(log.first_error, "): out of memory")) {
     Blame(reply, Verdict::kCompileFailed, MemorySentence(job));
   } else if (output.status == kNvrtcBuiltinFailure) {
     Blame(reply, Verdict::kInfraError, "NVRTC lacks a part of itself: " + log.text);
@@ -102,6 +108,10 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
     const auto functions = GlobalFunctions(job.source);
     const bool there =
         std::find(functions.begin(), functions.end(), BaseOf(error.expression)) != functions.end();
+    if (error.reason.find("non-__global__ function") != std::string::npos) {
+      Blame(reply, Verdict::kBadCandidate, NotAKernel(error.expression, job.source));
+      return;
+    }
     Blame(reply, Verdict::kBadCandidate,
           there ? "The plan's kernel \"" + error.expression +
                       "\" does not fit its definition in the code: " + error.reason + "."
@@ -115,18 +125,16 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
   }
 }
 
-// Kernels the plan names but the module lacks, and functions only a linker or the device runtime has.
+// Kernels the plan names but the module lacks, and functions only a linker or the device runtime
+// has.
 bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
                  protocol::CompileReply& reply) {
   const PtxSymbols symbols = ScanPtx(output.ptx);
   for (const std::string& kernel : job.kernels) {
     const auto lowered = output.lowered.find(kernel);
-    if (lowered == output.lowered.end() ||
-        std::find(symbols.entries.begin(), symbols.entries.end(), lowered->second) ==
-            symbols.entries.end()) {
-      Blame(reply, Verdict::kBadCandidate,
-            "The plan's kernel \"" + kernel + "\" is not a __global__ function: " +
-                KernelsInCode(job.source) + ".");
+    if (lowered == output.lowered.end() || std::find(symbols.entries.begin(), symbols.entries.end(),
+                                                     lowered->second) == symbols.entries.end()) {
+      Blame(reply, Verdict::kBadCandidate, NotAKernel(kernel, job.source));
       return false;
     }
   }
@@ -150,13 +158,9 @@ int RunCompile(const ChildSetup& setup, const protocol::CompileJob& job, const F
   std::set_new_handler([] { ::_exit(kExitOutOfMemory); });
   Compiled compiled;
   compiled.reply.id = job.id;
-  JailLimits limits;
-  limits.readable = setup.include_dirs;
-  limits.readable.insert(limits.readable.end(), setup.readable.begin(), setup.readable.end());
-  limits.memory_bytes = job.memory_bytes;
-  // The parent's clock kills at the time cap; this holds should the parent be stopped.
-  limits.cpu_seconds = job.timeout_s + 5;
-  if (auto jailed = EnterJail(setup.jail, limits); !jailed) {
+  // The parent's clock kills at the time cap; the limit on CPU time holds should the parent be
+  // stopped.
+  if (auto jailed = EnterCompileJail(setup, job.memory_bytes, job.timeout_s + 5); !jailed) {
     Blame(compiled.reply, Verdict::kInfraError, jailed.error().message);
   } else {
     NvrtcInput input{job.source, NvrtcOptions(job, setup.include_dirs), job.kernels, first};
@@ -185,23 +189,23 @@ bool RefuseJob(const protocol::CompileJob& job, protocol::CompileReply& reply) {
                   "The plan's \"std\" is \"" + util::SanitiseLog(job.standard, 64) +
                       "\"; it may be \"c++17\" (the default) or \"c++20\".");
   }
-  const bool arch_fits =
-      util::StartsWith(job.arch, "sm_") && job.arch.size() <= 8 &&
-      std::all_of(job.arch.begin() + 3, job.arch.end(),
-                  [](char c) { return (c >= '0' && c <= '9') || c == 'a' || c == 'f'; });
+  const bool arch_fits = util::StartsWith(job.arch, "sm_") && job.arch.size() <= 8 &&
+                         std::all_of(job.arch.begin() + 3, job.arch.end(), [](char c) {
+                           return (c >= '0' && c <= '9') || c == 'a' || c == 'f';
+                         });
   if (!arch_fits) {
     return refuse(Verdict::kInfraError, "The architecture \"" + util::SanitiseLog(job.arch, 64) +
                                             "\" is none NVRTC knows; it looks like \"sm_90a\".");
   }
   if (job.max_registers < 0 || job.max_registers > 255) {
-    return refuse(Verdict::kBadCandidate,
-                  "The plan's \"maxrregcount\" is " + std::to_string(job.max_registers) +
-                      "; it must lie between 1 and 255.");
+    return refuse(Verdict::kBadCandidate, "The plan's \"maxrregcount\" is " +
+                                              std::to_string(job.max_registers) +
+                                              "; it must lie between 1 and 255.");
   }
   for (const std::string& kernel : job.kernels) {
-    const bool plain = !kernel.empty() && kernel.size() <= 4096 &&
-                       std::all_of(kernel.begin(), kernel.end(),
-                                   [](char c) { return c >= ' ' && c <= '~'; });
+    const bool plain =
+        !kernel.empty() && kernel.size() <= 4096 &&
+        std::all_of(kernel.begin(), kernel.end(), [](char c) { return c >= ' ' && c <= '~'; });
     if (!plain) {
       return refuse(Verdict::kBadCandidate, "The plan's kernel name \"" +
                                                 util::SanitiseLog(kernel, 256) +
@@ -247,17 +251,35 @@ Compiled Judge(const protocol::CompileJob& job, NvrtcOutput output,
   reply.lowered = std::move(output.lowered);
   reply.ok = true;
   reply.verdict = Verdict::kOk;
+  // Line tables of PTX readers show the name a person knows.
+  if (const size_t at = output.ptx.find(kSourceName); at != std::string::npos) {
+    output.ptx.erase(at, std::strlen(kSourceDir));
+  }
   compiled.cubin = std::move(output.cubin);
   compiled.ptx = std::move(output.ptx);
   return compiled;
 }
 
+Result<void> EnterCompileJail(const ChildSetup& setup, int64_t memory_bytes, double cpu_seconds,
+                              const std::vector<std::string>& writable) {
+  constexpr int64_t kMaxFileBytes = 1LL << 30;
+  JailLimits limits;
+  limits.readable = setup.include_dirs;
+  limits.readable.insert(limits.readable.end(), setup.readable.begin(), setup.readable.end());
+  limits.writable = writable;
+  limits.writable.push_back(setup.tmp_dir);
+  limits.memory_bytes = memory_bytes;
+  limits.cpu_seconds = cpu_seconds;
+  limits.file_bytes = kMaxFileBytes;
+  ::setenv("TMPDIR", setup.tmp_dir.c_str(), 1);
+  return EnterJail(setup.jail, limits);
+}
+
 Result<ForkedTask> StartCompile(const ChildSetup& setup, const protocol::CompileJob& job,
                                 const FirstHeaders& first) {
   constexpr size_t kReplyBytes = 8u << 20;
-  return ForkedTask::Start(
-      [&](int fd) { return RunCompile(setup, job, first, fd); }, job.timeout_s,
-      2 * kMaxBinaryBytes + kReplyBytes);
+  return ForkedTask::Start([&](int fd) { return RunCompile(setup, job, first, fd); }, job.timeout_s,
+                           2 * kMaxBinaryBytes + kReplyBytes);
 }
 
 Compiled FinishCompile(const protocol::CompileJob& job, ForkedTask& task) {

@@ -16,17 +16,18 @@ namespace {
 constexpr std::string_view kNameMap = "__nv_name_map";
 constexpr std::string_view kNamePragma = "#pragma nv_mangled_name ";
 
+constexpr size_t kMaxSentenceBytes = 400;
+
 // "path(12): error: text", as every diagnostic of NVRTC's front end begins.
 struct Head {
   std::string_view path, line, text;
-  bool is_error = false;
+  bool is_error = false, is_note = false;
 };
 
 std::optional<Head> ParseHead(std::string_view line) {
   if (line.empty() || line.front() == ' ') return std::nullopt;
-  for (const std::string_view kind :
-       {"): error", "): catastrophic error", "): internal error", "): warning", "): remark",
-        "): note"}) {
+  for (const std::string_view kind : {"): error", "): catastrophic error", "): internal error",
+                                      "): warning", "): remark", "): note"}) {
     const size_t close = line.find(kind);
     if (close == std::string_view::npos) continue;
     size_t open = close;
@@ -38,20 +39,20 @@ std::optional<Head> ParseHead(std::string_view line) {
     head.line = line.substr(open, close - open);
     head.text = colon == std::string_view::npos ? line.substr(close + 3) : line.substr(colon + 2);
     head.is_error = kind.find("error") != std::string_view::npos;
+    head.is_note = kind == "): note";
     return head;
   }
   return std::nullopt;
 }
 
 bool MayBeQuoted(std::string_view path, const std::vector<std::string>& include_dirs) {
-  if (path == kSourceName || path == "kernel.cu" || path == "cudaagent_first.h") return true;
+  if (path == kSourceName || path == "kernel.cu" || path == "/cudaagent/first.h") return true;
   for (const EmbeddedHeader& header : EmbeddedHeaders()) {
     if (path == header.name) return true;
   }
   if (path.find("/../") != std::string_view::npos) return false;
-  return std::any_of(include_dirs.begin(), include_dirs.end(), [&](const std::string& dir) {
-    return util::StartsWith(path, dir + "/");
-  });
+  return std::any_of(include_dirs.begin(), include_dirs.end(),
+                     [&](const std::string& dir) { return util::StartsWith(path, dir + "/"); });
 }
 
 // A line without a place: "ptxas fatal : ...", "2 errors detected in the compilation of ...".
@@ -72,7 +73,8 @@ void ReplaceAll(std::string& text, std::string_view what, std::string_view with)
   text = std::move(out);
 }
 
-// "ptxas fatal   : Unresolved extern function '_Z3fooi'" -> "Unresolved extern function 'foo(int)'".
+// "ptxas fatal   : Unresolved extern function '_Z3fooi'" -> "Unresolved extern function
+// 'foo(int)'".
 std::string PtxasSentence(std::string_view line) {
   const size_t colon = line.find(" : ");
   std::string text(util::Trim(colon == std::string_view::npos ? line : line.substr(colon + 3)));
@@ -111,7 +113,11 @@ CompileLog ReadLog(std::string_view raw, const std::vector<std::string>& include
         log.errors += head->is_error ? 1 : 0;
         continue;
       }
-      blocks.push_back({line + "\n", head->is_error});
+      if (head->is_note && !blocks.empty()) {
+        blocks.back().text += line + "\n";  // it explains the one before
+      } else {
+        blocks.push_back({line + "\n", head->is_error});
+      }
       if (head->is_error && ++log.errors == 1) {
         log.first_error = std::string(head->path) + "(" + std::string(head->line) +
                           "): " + std::string(head->text);
@@ -144,7 +150,13 @@ CompileLog ReadLog(std::string_view raw, const std::vector<std::string>& include
   for (std::string* text : {&log.text, &log.first_error}) {
     for (const std::string& dir : include_dirs) ReplaceAll(*text, dir + "/", "");
     ReplaceAll(*text, kSourceDir, "");
+    ReplaceAll(*text, "/cudaagent/", "cudaagent/");
+    // Absent and forbidden look the same: a candidate learns nothing about the machine's files.
+    ReplaceAll(*text, "\": Permission denied", "\"");
     *text = util::SanitiseLog(*text, text->size() + 1);
+  }
+  if (log.first_error.size() > kMaxSentenceBytes) {
+    log.first_error = util::SanitiseUtf8(log.first_error.substr(0, kMaxSentenceBytes)) + "...";
   }
   if (log.text.size() > kMaxLogBytes) {
     constexpr std::string_view kCut = "\n... (the log goes on)\n";

@@ -15,9 +15,9 @@ struct NameError {
 };
 
 struct CompileLog {
-  // Errors first, then the rest in NVRTC's order. Diagnostics that quote a file which is neither the
-  // candidate nor a header of ours or of `include_dirs` are gone; paths are shortened ("kernel.cu",
-  // "cuda_fp16.h"); no control characters, valid UTF-8, at most kMaxLogBytes.
+  // Errors first, then the rest in NVRTC's order. Diagnostics that quote a file which is neither
+  // the candidate nor a header of ours or of `include_dirs` are gone; paths are shortened
+  // ("kernel.cu", "cuda_fp16.h"); no control characters, valid UTF-8, at most kMaxLogBytes.
   std::string text;
   std::string first_error;  // "kernel.cu(3): identifier \"foo\" is undefined", empty = no error
   int errors = 0;           // in code; errors about name expressions are not counted

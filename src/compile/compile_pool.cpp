@@ -19,7 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMinMemoryBytes = 1LL << 30;  // NVRTC, its heap and the headers need this much room
+constexpr int64_t kMinMemoryBytes = 1LL
+                                    << 30;  // NVRTC, its heap and the headers need this much room
 
 int CpuCores() {
   cpu_set_t set;
@@ -67,9 +68,10 @@ Result<std::unique_ptr<CompilePool>> CompilePool::Create(const Options& options)
   pool->scratch_ = std::make_unique<ScratchDir>(std::move(*scratch));
 
   // The working folder of every compile: empty, ours, and where a chroot jail mounts its root.
-  const std::string empty = pool->scratch_->path() + "/empty", pch = pool->scratch_->path() + "/pch";
+  const std::string run = pool->scratch_->path();
+  const std::string empty = run + "/empty", pch = run + "/pch", tmp = run + "/tmp";
   if (::mkdir(empty.c_str(), 0700) != 0 || ::mkdir(pch.c_str(), 0700) != 0 ||
-      ::chdir(empty.c_str()) != 0) {
+      ::mkdir(tmp.c_str(), 0700) != 0 || ::chdir(empty.c_str()) != 0) {
     return Fail(ErrorCode::kEnvironment, "The compiler's working folder " + empty +
                                              " could not be made: " + std::strerror(errno) + ".");
   }
@@ -77,8 +79,9 @@ Result<std::unique_ptr<CompilePool>> CompilePool::Create(const Options& options)
   pool->setup_.library = pool->library_.get();
   pool->setup_.include_dirs = std::move(*include_dirs);
   pool->setup_.jail = *jail;
-  pool->setup_.readable = {
-      std::filesystem::path(pool->library_->path()).parent_path().string(), pch};
+  pool->setup_.readable = {std::filesystem::path(pool->library_->path()).parent_path().string(),
+                           pch};
+  pool->setup_.tmp_dir = tmp;
   pool->headers_ = std::make_unique<PrecompiledHeaders>(pool->setup_, pch);
   if (*jail == JailKind::kNone) {
     util::LogWarn("Candidates are compiled without a file jail: neither Landlock nor root.");
@@ -179,7 +182,9 @@ void CompilePool::Advance() {
   headers_->MakeNext();
 }
 
-std::vector<protocol::CompileReply> CompilePool::TakeReplies() { return std::exchange(replies_, {}); }
+std::vector<protocol::CompileReply> CompilePool::TakeReplies() {
+  return std::exchange(replies_, {});
+}
 
 std::vector<pid_t> CompilePool::Children() const {
   std::vector<pid_t> pids;

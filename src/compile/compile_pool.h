@@ -1,4 +1,5 @@
-// Compiles in flight: the cache, the children, the queue before them. One thread, driven by poll(2).
+// Compiles in flight: the cache, the children, the queue before them. One thread, driven by
+// poll(2).
 #pragma once
 
 #include <poll.h>

@@ -43,8 +43,8 @@ Result<void> WriteNew(const std::string& path, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(n));
   }
   if (fd.valid() && bytes.empty()) return {};
-  return Fail(ErrorCode::kEnvironment, "The compiled kernel could not be written to " + path + ": " +
-                                           std::strerror(errno) +
+  return Fail(ErrorCode::kEnvironment, "The compiled kernel could not be written to " + path +
+                                           ": " + std::strerror(errno) +
                                            ". Free some space or name another folder with "
                                            "--cache-dir.");
 }
@@ -98,8 +98,8 @@ Result<CubinCache> CubinCache::Open(Options options) {
 }
 
 std::string CubinCache::Key(const std::string& nvrtc_fingerprint,
-                            const std::vector<std::string>& nvrtc_options, const std::string& source,
-                            const std::vector<std::string>& kernels) {
+                            const std::vector<std::string>& nvrtc_options,
+                            const std::string& source, const std::vector<std::string>& kernels) {
   std::string all;
   AppendPart(all, kMagic);
   AppendPart(all, nvrtc_fingerprint);
@@ -151,8 +151,8 @@ Result<protocol::CompileReply> CubinCache::Store(const std::string& key, const C
   if (made) made = util::MakeDirs(fs::path(entry).parent_path().string());
   if (!made) return tl::unexpected(made.error());
   if (::mkdtemp(folder.data()) == nullptr) {
-    return Fail(ErrorCode::kEnvironment, "No folder could be made in " + options_.dir + "/tmp: " +
-                                             std::strerror(errno) + ".");
+    return Fail(ErrorCode::kEnvironment, "No folder could be made in " + options_.dir +
+                                             "/tmp: " + std::strerror(errno) + ".");
   }
   const std::string json = protocol::Encode(protocol::FromChild(compiled.reply));
   auto written = WriteNew(folder + kCubinFile, compiled.cubin);
@@ -172,8 +172,8 @@ Result<protocol::CompileReply> CubinCache::Store(const std::string& key, const C
     if (taken && Find(key)) break;
     if (taken && attempt < 3) continue;
     fs::remove_all(folder, error);
-    return Fail(ErrorCode::kEnvironment, "The compiled kernel could not be moved to " + entry + ": " +
-                                             std::strerror(reason) + ".");
+    return Fail(ErrorCode::kEnvironment, "The compiled kernel could not be moved to " + entry +
+                                             ": " + std::strerror(reason) + ".");
   }
   fs::remove_all(folder, error);  // there only where another program was faster
   protocol::CompileReply reply = compiled.reply;

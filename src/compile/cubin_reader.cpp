@@ -2,6 +2,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -13,6 +14,8 @@ namespace {
 
 constexpr uint16_t kMachineCuda = 190;  // EM_CUDA
 constexpr uint8_t kFormatSized = 0x04;  // attribute with a 16-bit size and as many bytes
+// From sm_90 on the system keeps the first KiB of a block's shared memory; the section counts it.
+constexpr int64_t kReservedSharedBytes = 1024;
 constexpr uint8_t kMaxThreads = 0x05, kFrameSize = 0x11, kRegisterCount = 0x2f;
 
 template <typename T>
@@ -76,6 +79,7 @@ std::map<std::string, KernelResources> ReadCubin(std::string_view cubin) {
   }
   if (header->e_shstrndx >= sections.size()) return kernels;
   std::string_view symbols, symbol_names;
+  int64_t reserved = 0;
   for (Section& section : sections) {
     section.name = CString(sections[header->e_shstrndx].bytes, section.header.sh_name);
     if (section.header.sh_type == SHT_SYMTAB) {
@@ -84,6 +88,7 @@ std::map<std::string, KernelResources> ReadCubin(std::string_view cubin) {
         symbol_names = sections[section.header.sh_link].bytes;
       }
     }
+    if (section.name == ".nv.shared.reserved.0") reserved = kReservedSharedBytes;
     if (util::StartsWith(section.name, ".text.")) {
       kernels[std::string(section.name.substr(6))] = {};
     }
@@ -95,7 +100,8 @@ std::map<std::string, KernelResources> ReadCubin(std::string_view cubin) {
   for (const Section& section : sections) {
     if (util::StartsWith(section.name, ".nv.shared.")) {
       if (auto* kernel = kernel_of(section.name.substr(11))) {
-        kernel->static_shared_bytes = static_cast<int64_t>(section.header.sh_size);
+        kernel->static_shared_bytes =
+            std::max<int64_t>(static_cast<int64_t>(section.header.sh_size) - reserved, 0);
       }
     } else if (section.name == ".nv.info") {
       ForEachAttribute(section.bytes, [&](uint8_t attribute, std::string_view value) {
@@ -113,7 +119,8 @@ std::map<std::string, KernelResources> ReadCubin(std::string_view cubin) {
       if (kernel == nullptr) continue;
       ForEachAttribute(section.bytes, [&](uint8_t attribute, std::string_view value) {
         if (attribute != kMaxThreads) return;
-        const auto x = At<uint32_t>(value, 0), y = At<uint32_t>(value, 4), z = At<uint32_t>(value, 8);
+        const auto x = At<uint32_t>(value, 0), y = At<uint32_t>(value, 4),
+                   z = At<uint32_t>(value, 8);
         if (x && y && z && *x <= 1024 && *y <= 1024 && *z <= 1024) {
           kernel->max_threads = static_cast<int>(*x * *y * *z);
         }

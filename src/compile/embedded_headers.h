@@ -6,7 +6,7 @@
 
 namespace cudaagent::compile {
 
-inline constexpr const char* kPreludeName = "cudaagent_prelude.h";
+inline constexpr const char* kPreludeName = "/cudaagent/prelude.h";
 
 // `name` is what stands between the angle brackets of an #include.
 struct EmbeddedHeader {

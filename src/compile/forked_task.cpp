@@ -52,8 +52,9 @@ Result<ForkedTask> ForkedTask::Start(const std::function<int(int)>& body, double
   const pid_t pid = ::fork();
   if (pid == 0) RunChild(body, ends[1], parent);
   if (pid < 0) {
-    return Fail(ErrorCode::kEnvironment, std::string("No process could be started for a compile: ") +
-                                             std::strerror(errno) + ".");
+    return Fail(
+        ErrorCode::kEnvironment,
+        std::string("No process could be started for a compile: ") + std::strerror(errno) + ".");
   }
   task.pid_ = pid;
   task.max_bytes_ = max_bytes;

@@ -19,17 +19,17 @@ class ForkedTask {
 
   // How it ended, after Finish().
   struct End {
-    bool timed_out = false;      // killed at its deadline
-    bool overflowed = false;     // killed for writing more than `max_bytes`
-    int signal = 0;              // the signal that ended it, 0 = none
-    int status = 0;              // exit status where it exited
-    int64_t peak_bytes = 0;      // resident
+    bool timed_out = false;   // killed at its deadline
+    bool overflowed = false;  // killed for writing more than `max_bytes`
+    int signal = 0;           // the signal that ended it, 0 = none
+    int status = 0;           // exit status where it exited
+    int64_t peak_bytes = 0;   // resident
     double cpu_seconds = 0;
   };
 
-  // The child runs `body(fd)`, where fd is the pipe's end to write to, and exits with what it returns.
-  // It has no other descriptors than stdin (/dev/null), stdout, stderr and fd, and dies with its
-  // parent. kEnvironment where no process or pipe is to be had.
+  // The child runs `body(fd)`, where fd is the pipe's end to write to, and exits with what it
+  // returns. It has no other descriptors than stdin (/dev/null), stdout, stderr and fd, and dies
+  // with its parent. kEnvironment where no process or pipe is to be had.
   static Result<ForkedTask> Start(const std::function<int(int)>& body, double timeout_s,
                                   size_t max_bytes);
 

@@ -28,8 +28,8 @@ constexpr long kLandlockAddRule = 445;
 constexpr long kLandlockRestrictSelf = 446;
 constexpr uint32_t kCreateRulesetVersion = 1;
 constexpr int kRulePathBeneath = 1;
-constexpr uint64_t kExecute = 1u << 0, kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3;
-constexpr uint64_t kRemoveFile = 1u << 5, kMakeReg = 1u << 8;
+constexpr uint64_t kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3;
+constexpr uint64_t kRemoveFile = 1u << 5, kMakeReg = 1u << 8, kTruncate = 1u << 14;
 
 struct RulesetAttr {
   uint64_t handled_access_fs;
@@ -66,16 +66,17 @@ Result<void> Restrict(const JailLimits& limits) {
     if (!fd.valid()) return errno == ENOENT || errno == ENOTDIR;
     struct stat status;
     if (::fstat(fd.get(), &status) != 0) return false;
-    if (!S_ISDIR(status.st_mode)) access &= kExecute | kWriteFile | kReadFile;
+    if (!S_ISDIR(status.st_mode)) access &= kReadFile | kWriteFile | kTruncate;
     PathBeneathAttr rule{access, fd.get()};
     return ::syscall(kLandlockAddRule, ruleset.get(), kRulePathBeneath, &rule, 0u) == 0;
   };
   for (const std::string& path : limits.readable) {
     if (!allow(path, kReadFile | kReadDir)) return Failed("landlock_add_rule for " + path);
   }
-  if (!limits.writable.empty() &&
-      !allow(limits.writable, kReadFile | kReadDir | kWriteFile | kMakeReg | kRemoveFile)) {
-    return Failed("landlock_add_rule for " + limits.writable);
+  const uint64_t write =
+      kReadFile | kWriteFile | kMakeReg | kRemoveFile | (abi >= 3 ? kTruncate : 0);
+  for (const std::string& path : limits.writable) {
+    if (!allow(path, write)) return Failed("landlock_add_rule for " + path);
   }
   if (::syscall(kLandlockRestrictSelf, ruleset.get(), 0u) != 0) {
     return Failed("landlock_restrict_self");
@@ -93,7 +94,8 @@ bool BindInto(const std::string& root, const std::string& path, bool writable) {
   if (error) return false;
   if (!is_dir) util::UniqueFd(::open(target.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   if (::mount(path.c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) return false;
-  const unsigned long flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (writable ? 0 : MS_RDONLY);
+  const unsigned long flags =
+      MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (writable ? 0 : MS_RDONLY);
   return ::mount(nullptr, target.c_str(), nullptr, flags, nullptr) == 0;
 }
 
@@ -117,8 +119,8 @@ Result<void> ChangeRoot(const JailLimits& limits) {
   for (const std::string& path : limits.readable) {
     if (!BindInto(root, path, false)) return Failed("binding " + path);
   }
-  if (!limits.writable.empty() && !BindInto(root, limits.writable, true)) {
-    return Failed("binding " + limits.writable);
+  for (const std::string& path : limits.writable) {
+    if (!BindInto(root, path, true)) return Failed("binding " + path);
   }
   std::error_code error;
   std::filesystem::create_directories(root + root, error);  // the same working folder as outside
@@ -151,9 +153,12 @@ bool CanEnter(JailKind kind) {
 
 const char* ToString(JailKind kind) {
   switch (kind) {
-    case JailKind::kLandlock: return "landlock";
-    case JailKind::kChroot: return "chroot";
-    case JailKind::kNone: break;
+    case JailKind::kLandlock:
+      return "landlock";
+    case JailKind::kChroot:
+      return "chroot";
+    case JailKind::kNone:
+      break;
   }
   return "none";
 }
@@ -177,8 +182,7 @@ Result<void> EnterJail(JailKind kind, const JailLimits& limits) {
       !Limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil(limits.cpu_seconds)))) {
     return Failed("setrlimit(RLIMIT_CPU)");
   }
-  if (limits.memory_bytes > 0 &&
-      !Limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory_bytes))) {
+  if (limits.memory_bytes > 0 && !Limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory_bytes))) {
     return Failed("setrlimit(RLIMIT_AS)");
   }
   return {};

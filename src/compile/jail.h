@@ -21,15 +21,15 @@ JailKind BestJail();
 
 struct JailLimits {
   std::vector<std::string> readable;  // folders and files; those that do not exist are left out
-  std::string writable;               // one folder, empty = nothing may be written
+  std::vector<std::string> writable;  // folders
   int64_t memory_bytes = 0;           // address space; 0 = no limit
   double cpu_seconds = 0;             // 0 = no limit
   int64_t file_bytes = 0;             // largest file it may write
 };
 
-// For the child, after fork(): no core dumps, no new privileges, the limits above, and only the named
-// files. The caller has closed every descriptor it does not need. kEnvironment where a step fails: the
-// child must not compile then. Irreversible.
+// For the child, after fork(): no core dumps, no new privileges, the limits above, and only the
+// named files. The caller has closed every descriptor it does not need. kEnvironment where a step
+// fails: the child must not compile then. Irreversible.
 Result<void> EnterJail(JailKind kind, const JailLimits& limits);
 
 // For the parent, once: no network for it and its children where the kernel lets us. Landlock adds

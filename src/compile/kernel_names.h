@@ -11,8 +11,8 @@ namespace cudaagent::compile {
 // A name that is not mangled (extern "C") stands for itself.
 std::string Signature(std::string_view mangled);
 
-// The __global__ functions a file defines or declares, in order, each once: the identifier before the
-// parameter list. Comments, strings and preprocessor lines are skipped.
+// The __global__ functions a file defines or declares, in order, each once: the identifier before
+// the parameter list. Comments, strings and preprocessor lines are skipped.
 std::vector<std::string> GlobalFunctions(std::string_view source);
 
 }  // namespace cudaagent::compile

@@ -1,7 +1,7 @@
-#include "compile/service.h"
-
 #include <cstdio>
 #include <exception>
+
+#include "compile/service.h"
 
 int main(int argc, char** argv) {
   try {

@@ -6,7 +6,7 @@ namespace cudaagent::compile {
 namespace {
 
 constexpr size_t kMaxRawLogBytes = 4u << 20;
-constexpr const char* kFirstName = "cudaagent_first.h";
+constexpr const char* kFirstName = "/cudaagent/first.h";
 
 class ProgramHolder {
  public:
@@ -103,7 +103,8 @@ NvrtcOutput RunNvrtc(const NvrtcLibrary& library, const NvrtcInput& input) {
   for (const std::string& kernel : input.kernels) {
     const char* name = nullptr;
     const int status = library.GetLoweredName(program.get(), kernel.c_str(), &name);
-    if (status == kNvrtcNameExpressionNotValid || name == nullptr) continue;  // the caller misses it
+    if (status == kNvrtcNameExpressionNotValid || name == nullptr)
+      continue;  // the caller misses it
     if (failed(status)) return output;
     output.lowered[kernel] = name;
   }

@@ -17,8 +17,8 @@ namespace cudaagent::compile {
 inline constexpr const char* kSourceDir = "/candidate/";
 inline constexpr const char* kSourceName = "/candidate/kernel.cu";
 
-// The options of a compile, without precompiled headers (docs/compile.md explains each). Part of the
-// cache key.
+// The options of a compile, without precompiled headers (docs/compile.md explains each). Part of
+// the cache key.
 std::vector<std::string> NvrtcOptions(const protocol::CompileJob& job,
                                       const std::vector<std::string>& include_dirs);
 

@@ -28,19 +28,19 @@ bool IsFile(const std::string& path) {
 }
 
 // <venv>/bin/python -> <venv>/lib/python3.*/site-packages/nvidia/cu*. Links are not followed: a
-// virtual environment's python is one to the system's.
+// virtual environment's python is one to the system's. Without CUDAAGENT_PYTHON it is the Python
+// this program was configured with.
 std::vector<std::string> WheelRoots() {
   std::vector<std::string> roots;
-  const std::string python = Environment("CUDAAGENT_PYTHON");
-  if (python.empty()) return roots;
+  std::string python = Environment("CUDAAGENT_PYTHON");
+  if (python.empty()) python = CUDAAGENT_CONFIGURED_PYTHON;
   std::error_code error;
   const fs::path lib = fs::path(python).parent_path().parent_path() / "lib";
   for (const auto& entry : fs::directory_iterator(lib, error)) {
     if (!util::StartsWith(entry.path().filename().string(), "python3")) continue;
     for (const char* packages : {"site-packages", "dist-packages"}) {
       std::error_code ignored;
-      for (const auto& cuda :
-           fs::directory_iterator(entry.path() / packages / "nvidia", ignored)) {
+      for (const auto& cuda : fs::directory_iterator(entry.path() / packages / "nvidia", ignored)) {
         if (util::StartsWith(cuda.path().filename().string(), "cu1")) {
           roots.push_back(cuda.path().string());
         }
@@ -103,10 +103,11 @@ Result<std::unique_ptr<NvrtcLibrary>> NvrtcLibrary::Load(const ToolkitPlaces& pl
     }
   }
   if (handle == nullptr) {
-    return Fail(ErrorCode::kEnvironment,
-                "NVRTC could not be loaded (tried " + util::Join(tried, ", ") + ": " + reason +
-                    "). Install CUDA 13.0 or the torch wheels, or name the file with --nvrtc or the "
-                    "toolkit with CUDA_HOME.");
+    return Fail(
+        ErrorCode::kEnvironment,
+        "NVRTC could not be loaded (tried " + util::Join(tried, ", ") + ": " + reason +
+            "). Install CUDA 13.0 or the torch wheels, or name the file with --nvrtc or the "
+            "toolkit with CUDA_HOME.");
   }
   auto library = std::make_unique<NvrtcLibrary>();
   std::string missing;
@@ -132,19 +133,22 @@ Result<std::unique_ptr<NvrtcLibrary>> NvrtcLibrary::Load(const ToolkitPlaces& pl
   take(library->GetPchCreateStatus, "nvrtcGetPCHCreateStatus", false);
   library->path_ = PathOfHandle(handle);
   int major = 0, minor = 0;
-  if (missing.empty() && version(&major, &minor) != kNvrtcSuccess) missing = "a working nvrtcVersion";
+  if (missing.empty() && version(&major, &minor) != kNvrtcSuccess)
+    missing = "a working nvrtcVersion";
   if (!missing.empty()) {
-    return Fail(ErrorCode::kEnvironment, library->path_ + " is no usable NVRTC: it lacks " + missing +
-                                             ". Install CUDA 13.0, or name another file with --nvrtc.");
+    return Fail(ErrorCode::kEnvironment,
+                library->path_ + " is no usable NVRTC: it lacks " + missing +
+                    ". Install CUDA 13.0, or name another file with --nvrtc.");
   }
   library->version_ = std::to_string(major) + "." + std::to_string(minor);
-  // NVRTC opens this one by its bare name at the first compile; loaded here, from the same folder, it is
-  // found without the loader's search, which the jail forbids.
+  // NVRTC opens this one by its bare name at the first compile; loaded here, from the same folder,
+  // it is found without the loader's search, which the jail forbids.
   const std::string builtins = fs::path(library->path_).parent_path().string() +
                                "/libnvrtc-builtins.so." + library->version_;
   if (::dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
-    return Fail(ErrorCode::kEnvironment, library->path_ + " lacks its companion: " + ::dlerror() +
-                                             ". Reinstall NVRTC, or name another one with --nvrtc.");
+    return Fail(ErrorCode::kEnvironment,
+                library->path_ + " lacks its companion: " + ::dlerror() +
+                    ". Reinstall NVRTC, or name another one with --nvrtc.");
   }
   struct stat status {};
   ::stat(library->path_.c_str(), &status);
@@ -154,11 +158,12 @@ Result<std::unique_ptr<NvrtcLibrary>> NvrtcLibrary::Load(const ToolkitPlaces& pl
 
 Result<std::vector<std::string>> IncludeDirs(const NvrtcLibrary& library,
                                              const ToolkitPlaces& places) {
-  std::vector<std::string> roots = {
-      fs::path(library.path()).parent_path().parent_path().string() + "/include"};
+  std::vector<std::string> roots = {fs::path(library.path()).parent_path().parent_path().string() +
+                                    "/include"};
   // lib64 may be a link to targets/x86_64-linux/lib, whose include lies beside it; both work.
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string home = Environment(name); !home.empty()) roots.push_back(home + "/include");
+    if (const std::string home = Environment(name); !home.empty())
+      roots.push_back(home + "/include");
   }
   roots.push_back("/usr/local/cuda/include");
   for (const std::string& root : WheelRoots()) roots.push_back(root + "/include");

@@ -21,13 +21,14 @@ enum NvrtcStatus : int {
 
 // Where CUDA lies on this machine, as options and environment have it.
 struct ToolkitPlaces {
-  std::string nvrtc_path;                  // --nvrtc: exactly this file
-  std::vector<std::string> nvrtc_dirs;     // --nvrtc-dir, searched first
-  std::vector<std::string> include_dirs;   // --include-dir, searched before the toolkit's own
+  std::string nvrtc_path;                 // --nvrtc: exactly this file
+  std::vector<std::string> nvrtc_dirs;    // --nvrtc-dir, searched first
+  std::vector<std::string> include_dirs;  // --include-dir, searched before the toolkit's own
 };
 
 // The folders a library of CUDA may lie in, best first: `nvrtc_dirs`, CUDA_HOME, CUDA_PATH,
-// LD_LIBRARY_PATH, /usr/local/cuda, and the wheel folders nvidia/cu*/lib of CUDAAGENT_PYTHON.
+// LD_LIBRARY_PATH, /usr/local/cuda, and the wheel folders nvidia/cu*/lib of CUDAAGENT_PYTHON, else
+// of the Python this program was configured with.
 std::vector<std::string> LibraryDirs(const ToolkitPlaces& places);
 
 // One loaded libnvrtc. Stays loaded until the process ends: NVRTC is not made to be unloaded.
@@ -66,8 +67,8 @@ class NvrtcLibrary {
 };
 
 // The -I folders, in order: --include-dir, then the toolkit's include and include/cccl (the toolkit
-// or the wheel that the library belongs to, else CUDA_HOME, CUDA_PATH, /usr/local/cuda, the wheels).
-// kEnvironment where no folder has cuda_fp16.h and cuda/std/cstdint.
+// or the wheel that the library belongs to, else CUDA_HOME, CUDA_PATH, /usr/local/cuda, the
+// wheels). kEnvironment where no folder has cuda_fp16.h and cuda/std/cstdint.
 Result<std::vector<std::string>> IncludeDirs(const NvrtcLibrary& library,
                                              const ToolkitPlaces& places);
 

@@ -38,13 +38,25 @@ bool Mebibytes(const std::string& text, int64_t& into) {
 const std::vector<Row>& Rows() {
   static const std::vector<Row> rows = {
       {"--nvrtc", "FILE", "this libnvrtc and no other",
-       [](Options& o, const std::string& v) { o.places.nvrtc_path = v; return true; }},
+       [](Options& o, const std::string& v) {
+         o.places.nvrtc_path = v;
+         return true;
+       }},
       {"--nvrtc-dir", "DIR", "look for libnvrtc here first (repeatable)",
-       [](Options& o, const std::string& v) { o.places.nvrtc_dirs.push_back(v); return true; }},
+       [](Options& o, const std::string& v) {
+         o.places.nvrtc_dirs.push_back(v);
+         return true;
+       }},
       {"--include-dir", "DIR", "a header folder before the toolkit's (repeatable)",
-       [](Options& o, const std::string& v) { o.places.include_dirs.push_back(v); return true; }},
+       [](Options& o, const std::string& v) {
+         o.places.include_dirs.push_back(v);
+         return true;
+       }},
       {"--cache-dir", "DIR", "where compiled kernels are kept",
-       [](Options& o, const std::string& v) { o.cache_dir = v; return true; }},
+       [](Options& o, const std::string& v) {
+         o.cache_dir = v;
+         return true;
+       }},
       {"--cache-size-mib", "N", "how large that may grow (default 2048)",
        [](Options& o, const std::string& v) { return Mebibytes(v, o.cache_bytes); }},
       {"--jobs", "N", "compiles at once (default: CPU cores)",
@@ -55,15 +67,30 @@ const std::vector<Row>& Rows() {
          return v == "auto" || v == "landlock" || v == "chroot" || v == "none";
        }},
       {"--arch", "ARCH", "the architecture to prepare for (default sm_90a)",
-       [](Options& o, const std::string& v) { o.arch = v; return util::StartsWith(v, "sm_"); }},
+       [](Options& o, const std::string& v) {
+         o.arch = v;
+         return util::StartsWith(v, "sm_");
+       }},
       {"--once", "FILE", "compile this file, print the result, exit",
-       [](Options& o, const std::string& v) { o.once = v; return true; }},
+       [](Options& o, const std::string& v) {
+         o.once = v;
+         return true;
+       }},
       {"--kernel", "NAME", "with --once: a kernel that must be there, \"f<256>\" (repeatable)",
-       [](Options& o, const std::string& v) { o.kernels.push_back(v); return true; }},
+       [](Options& o, const std::string& v) {
+         o.kernels.push_back(v);
+         return true;
+       }},
       {"--std", "STD", "with --once: c++17 or c++20",
-       [](Options& o, const std::string& v) { o.standard = v; return true; }},
+       [](Options& o, const std::string& v) {
+         o.standard = v;
+         return true;
+       }},
       {"--fast-math", nullptr, "with --once: --use_fast_math",
-       [](Options& o, const std::string&) { o.fast_math = true; return true; }},
+       [](Options& o, const std::string&) {
+         o.fast_math = true;
+         return true;
+       }},
       {"--max-registers", "N", "with --once: --maxrregcount",
        [](Options& o, const std::string& v) { return Number(v, 1, 255, o.max_registers); }},
       {"--timeout", "SECONDS", "with --once: time cap (default 60)",
@@ -76,9 +103,15 @@ const std::vector<Row>& Rows() {
       {"--memory-mib", "N", "with --once: memory cap (default 4096)",
        [](Options& o, const std::string& v) { return Mebibytes(v, o.memory_bytes); }},
       {"--version", nullptr, "print the version",
-       [](Options& o, const std::string&) { o.version = true; return true; }},
+       [](Options& o, const std::string&) {
+         o.version = true;
+         return true;
+       }},
       {"--help", nullptr, "print this",
-       [](Options& o, const std::string&) { o.help = true; return true; }},
+       [](Options& o, const std::string&) {
+         o.help = true;
+         return true;
+       }},
   };
   return rows;
 }
@@ -112,7 +145,8 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
       value = arguments[i];
     }
     if ((row->value == nullptr && joined) || !row->set(options, value)) {
-      return Fail(ErrorCode::kUsage, "\"" + value + "\" is no value for " + name + ": " + row->help + ".");
+      return Fail(ErrorCode::kUsage,
+                  "\"" + value + "\" is no value for " + name + ": " + row->help + ".");
     }
   }
   return options;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <utility>
 
 #include "compile/jail.h"
@@ -49,7 +50,7 @@ constexpr Known kKnown[] = {
 };
 
 constexpr size_t kHeapBytes = 512u << 20;  // cub.cuh needs 180 MB; untouched pages cost nothing
-constexpr int64_t kMaxFileBytes = 1LL << 30;
+constexpr int64_t kBuildMemoryBytes = 4LL << 30;
 constexpr double kBuildSeconds = 120;
 
 bool Heavy(const std::string& header) {
@@ -133,7 +134,12 @@ void PrecompiledHeaders::Warm(const std::vector<std::string>& nvrtc_options) {
   input.options = nvrtc_options;
   const std::string path = dir_ + "/0.pch";
   if (usable_) input.first.create_pch = path;
+  // NVRTC makes a temporary file here, and nothing else in this process does.
+  const char* before = ::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", setup_.tmp_dir.c_str(), 1);
   const NvrtcOutput output = RunNvrtc(library, input);
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
   if (output.status != kNvrtcSuccess) {
     util::LogWarn("The compiler could not be warmed up: " + output.log);
     usable_ = false;
@@ -184,15 +190,7 @@ void PrecompiledHeaders::MakeNext() {
   auto task = ForkedTask::Start(
       [&](int) {
         (void)!::nice(10);
-        JailLimits limits;
-        limits.readable = setup_.include_dirs;
-        limits.readable.insert(limits.readable.end(), setup_.readable.begin(),
-                               setup_.readable.end());
-        limits.writable = dir_;
-        limits.file_bytes = kMaxFileBytes;
-        limits.memory_bytes = 4LL << 30;
-        limits.cpu_seconds = kBuildSeconds;
-        if (!EnterJail(setup_.jail, limits)) return 1;
+        if (!EnterCompileJail(setup_, kBuildMemoryBytes, kBuildSeconds, {dir_})) return 1;
         NvrtcInput input;
         input.source = "\n";
         input.options = what.options;

@@ -1,13 +1,14 @@
 // Precompiled forms of the headers candidates begin with.
 //
 // Including cooperative_groups.h costs a second, loading its precompiled form a fifth of one. Two
-// facts shape this class. NVRTC accepts a precompiled header only at the address where it was made, so
-// the heap is allocated once, in the parent, and every fork shares its address. And a precompiled
-// header stands before the candidate's first line, so it may hold only what the candidate includes
-// before its first other token, in whatever order; the includes themselves then find their guards set.
+// facts shape this class. NVRTC accepts a precompiled header only at the address where it was made,
+// so the heap is allocated once, in the parent, and every fork shares its address. And a
+// precompiled header stands before the candidate's first line, so it may hold only what the
+// candidate includes before its first other token, in whatever order; the includes themselves then
+// find their guards set.
 //
-// Only text of ours is compiled here, in a jailed child of low priority; a candidate's child may read
-// the files but write nothing.
+// Only text of ours is compiled here, in a jailed child of low priority; a candidate's child may
+// read the files but write nothing.
 #pragma once
 
 #include <map>
@@ -43,7 +44,8 @@ class PrecompiledHeaders {
   // Also notes what would have been better; MakeNext builds it.
   Choice For(const std::string& source, const std::vector<std::string>& nvrtc_options);
 
-  // Starts to build the next one that is wanted, if none is being built. At most kMaxFiles are kept.
+  // Starts to build the next one that is wanted, if none is being built. At most kMaxFiles are
+  // kept.
   void MakeNext();
   // The build in progress, or nullptr.
   ForkedTask* task() { return building_ ? &building_->task : nullptr; }

@@ -8,8 +8,9 @@
 namespace cudaagent::compile {
 
 struct PtxSymbols {
-  std::vector<std::string> entries;           // kernels (.entry), mangled
-  std::vector<std::string> extern_functions;  // .extern .func, mangled: the driver would supply them
+  std::vector<std::string> entries;  // kernels (.entry), mangled
+  std::vector<std::string>
+      extern_functions;  // .extern .func, mangled: the driver would supply them
 };
 
 // Reads directives at the start of lines; comments and instructions are no concern. Linear.

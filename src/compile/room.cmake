@@ -8,6 +8,8 @@ foreach(file IN LISTS header_files)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${headers_dir}/${file})
   file(READ ${headers_dir}/${file} text)
   string(REGEX REPLACE "^std/" "" name "${file}")
+  # An absolute name: line information records it as it is, not below this run's working folder.
+  string(REGEX REPLACE "^prelude.h$" "/cudaagent/prelude.h" name "${name}")
   string(APPEND header_rows "    {\"${name}\", R\"cudaagent_text(${text})cudaagent_text\"},\n")
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/compile/embedded_headers.cpp @ONLY CONTENT
@@ -27,4 +29,14 @@ const std::vector<EmbeddedHeader>& EmbeddedHeaders() {
 if(NOT scope STREQUAL "INTERFACE")
   target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/generated/compile/embedded_headers.cpp)
   target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+  # Where there is no toolkit, NVRTC and its headers are the wheels beside torch.
+  if(CUDAAGENT_PYTHON)
+    set(configured_python ${CUDAAGENT_PYTHON})
+  elseif(NOT "$ENV{CUDAAGENT_PYTHON}" STREQUAL "")
+    set(configured_python $ENV{CUDAAGENT_PYTHON})
+  else()
+    set(configured_python ${CMAKE_SOURCE_DIR}/.venv/bin/python)
+  endif()
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/compile/nvrtc_library.cpp PROPERTIES
+    COMPILE_DEFINITIONS "CUDAAGENT_CONFIGURED_PYTHON=\"${configured_python}\"")
 endif()

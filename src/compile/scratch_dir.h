@@ -1,5 +1,6 @@
-// A private folder that lives as long as this process. Should the process be killed, the next one to
-// make a folder in the same place removes it: the owner holds a lock on it, and a dead owner none.
+// A private folder that lives as long as this process. Should the process be killed, the next one
+// to make a folder in the same place removes it: the owner holds a lock on it, and a dead owner
+// none.
 #pragma once
 
 #include <string>

@@ -21,7 +21,8 @@ namespace cudaagent::compile {
 namespace {
 
 constexpr int kDriverFd = 3;
-constexpr int kExitOk = 0, kExitBroken = 1, kExitUsage = 2, kExitCandidate = 4, kExitEnvironment = 6;
+constexpr int kExitOk = 0, kExitBroken = 1, kExitUsage = 2, kExitCandidate = 4,
+              kExitEnvironment = 6;
 
 bool Send(int fd, const protocol::FromChild& message) {
   const auto written = protocol::WriteFrame(fd, protocol::Encode(message));
@@ -40,7 +41,8 @@ void WaitAndAdvance(CompilePool& pool, std::vector<pollfd>& fds) {
 std::optional<int> Receive(int fd, CompilePool& pool) {
   // poll said there is something; a driver that stops within a frame is no driver.
   constexpr std::chrono::seconds kFrameTime{10};
-  protocol::ReadResult read = protocol::ReadFrame(fd, std::chrono::steady_clock::now() + kFrameTime);
+  protocol::ReadResult read =
+      protocol::ReadFrame(fd, std::chrono::steady_clock::now() + kFrameTime);
   if (read.status == protocol::ReadStatus::kEof) return kExitOk;
   if (read.status != protocol::ReadStatus::kFrame) {
     util::LogError("The driver sent a broken frame: " + read.problem);

@@ -1,7 +1,7 @@
-// Included before every candidate (NVRTC --pre-include): what nvcc takes from the host's C++ library
-// and NVRTC lacks. Integer types and limits come from the toolkit's libcu++, so that a candidate
-// that includes <cuda/std/...> sees one definition. Everything here is light: no template machinery
-// beyond what the names need, for it is parsed or loaded for every compile.
+// Included before every candidate (NVRTC --pre-include): what nvcc takes from the host's C++
+// library and NVRTC lacks. Integer types and limits come from the toolkit's libcu++, so that a
+// candidate that includes <cuda/std/...> sees one definition. Everything here is light: no template
+// machinery beyond what the names need, for it is parsed or loaded for every compile.
 #pragma once
 
 #include <cuda/std/climits>
@@ -92,9 +92,12 @@ using ::memcpy;
 using ::memset;
 
 // ---- <type_traits> ----
+// Constants of classes are enumerators: with --device-as-default-execution-space a static constexpr
+// member becomes a __device__ variable of every module that instantiates its class. So does a
+// variable template that is used; nothing here uses one.
 template <class T, T Value>
 struct integral_constant {
-  static constexpr T value = Value;
+  enum : T { value = Value };
   using value_type = T;
   using type = integral_constant;
   constexpr operator T() const noexcept { return Value; }
@@ -267,7 +270,9 @@ struct IsPointer : false_type {};
 template <class T>
 struct IsPointer<T*> : true_type {};
 template <class T, class... List>
-inline constexpr bool kIsOneOf = (is_same_v<remove_cv_t<T>, List> || ...);
+struct IsOneOf {
+  enum : bool { value = (is_same<remove_cv_t<T>, List>::value || ...) };
+};
 }  // namespace cudaagent_detail
 
 template <class T>
@@ -276,28 +281,29 @@ template <class T>
 inline constexpr bool is_pointer_v = is_pointer<T>::value;
 template <class T>
 struct is_integral
-    : bool_constant<cudaagent_detail::kIsOneOf<
-          T, bool, char, signed char, unsigned char, wchar_t, char16_t, char32_t, short,
-          unsigned short, int, unsigned int, long, unsigned long, long long, unsigned long long>> {};
+    : bool_constant<
+          cudaagent_detail::IsOneOf<T, bool, char, signed char, unsigned char, wchar_t, char16_t,
+                                    char32_t, short, unsigned short, int, unsigned int, long,
+                                    unsigned long, long long, unsigned long long>::value> {};
 template <class T>
 inline constexpr bool is_integral_v = is_integral<T>::value;
 template <class T>
 struct is_floating_point
-    : bool_constant<cudaagent_detail::kIsOneOf<T, float, double, long double>> {};
+    : bool_constant<cudaagent_detail::IsOneOf<T, float, double, long double>::value> {};
 template <class T>
 inline constexpr bool is_floating_point_v = is_floating_point<T>::value;
 template <class T>
-struct is_arithmetic : bool_constant<is_integral_v<T> || is_floating_point_v<T>> {};
+struct is_arithmetic : bool_constant<is_integral<T>::value || is_floating_point<T>::value> {};
 template <class T>
 inline constexpr bool is_arithmetic_v = is_arithmetic<T>::value;
-template <class T, bool = is_arithmetic_v<T>>
+template <class T, bool = is_arithmetic<T>::value>
 struct is_signed : bool_constant<(T(-1) < T(0))> {};
 template <class T>
 struct is_signed<T, false> : false_type {};
 template <class T>
 inline constexpr bool is_signed_v = is_signed<T>::value;
 template <class T>
-struct is_unsigned : bool_constant<is_arithmetic_v<T> && !is_signed_v<T>> {};
+struct is_unsigned : bool_constant<is_arithmetic<T>::value && !is_signed<T>::value> {};
 template <class T>
 inline constexpr bool is_unsigned_v = is_unsigned<T>::value;
 template <class T>
@@ -331,26 +337,25 @@ struct decay {
   using U = remove_reference_t<T>;
 
  public:
-  using type = conditional_t<is_array_v<U>, remove_extent_t<U>*, remove_cv_t<U>>;
+  using type = conditional_t<is_array<U>::value, remove_extent_t<U>*, remove_cv_t<U>>;
 };
 template <class T>
 using decay_t = typename decay<T>::type;
 
 template <class T>
 struct make_unsigned {
-  using type = conditional_t<
-      sizeof(T) == 1, unsigned char,
-      conditional_t<sizeof(T) == 2, unsigned short,
-                    conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>>>;
+  using type =
+      conditional_t<sizeof(T) == 1, unsigned char,
+                    conditional_t<sizeof(T) == 2, unsigned short,
+                                  conditional_t<sizeof(T) == 4, unsigned int, unsigned long long>>>;
 };
 template <class T>
 using make_unsigned_t = typename make_unsigned<T>::type;
 template <class T>
 struct make_signed {
-  using type =
-      conditional_t<sizeof(T) == 1, signed char,
-                    conditional_t<sizeof(T) == 2, short,
-                                  conditional_t<sizeof(T) == 4, int, long long>>>;
+  using type = conditional_t<
+      sizeof(T) == 1, signed char,
+      conditional_t<sizeof(T) == 2, short, conditional_t<sizeof(T) == 4, int, long long>>>;
 };
 template <class T>
 using make_signed_t = typename make_signed<T>::type;
@@ -544,25 +549,28 @@ struct greater<void> {
 enum float_round_style { round_toward_zero = 0, round_to_nearest = 1 };
 
 namespace cudaagent_detail {
-template <class T, bool Integral>
-struct Limits {
-  static constexpr bool is_specialized = false;
+template <class T>
+struct NoLimits {
+  enum : bool { is_specialized = false };
 };
 template <class T>
-struct Limits<T, true> {
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_integer = true;
-  static constexpr bool is_exact = true;
-  static constexpr bool is_signed = std::is_signed_v<T>;
-  static constexpr bool is_bounded = true;
-  static constexpr bool has_infinity = false;
-  static constexpr bool has_quiet_NaN = false;
-  static constexpr int digits =
-      is_same_v<T, bool> ? 1 : int(sizeof(T) * 8) - (is_signed ? 1 : 0);
-  static constexpr int digits10 = digits * 30103 / 100000;
-  static constexpr int radix = 2;
+struct IntegerLimits {
+  enum : bool {
+    is_specialized = true,
+    is_integer = true,
+    is_exact = true,
+    is_signed = std::is_signed<T>::value,
+    is_bounded = true,
+    has_infinity = false,
+    has_quiet_NaN = false
+  };
+  enum : int {
+    radix = 2,
+    digits = is_same<T, bool>::value ? 1 : int(sizeof(T) * 8) - (std::is_signed<T>::value ? 1 : 0),
+    digits10 = digits * 30103 / 100000
+  };
   static constexpr T max() noexcept {
-    if constexpr (is_same_v<T, bool>) {
+    if constexpr (is_same<T, bool>::value) {
       return true;
     } else {
       return T(~0ULL >> (64 - digits));
@@ -574,74 +582,70 @@ struct Limits<T, true> {
   static constexpr T infinity() noexcept { return T(0); }
   static constexpr T quiet_NaN() noexcept { return T(0); }
 };
+template <class T>
 struct FloatingLimits {
-  static constexpr bool is_specialized = true;
-  static constexpr bool is_integer = false;
-  static constexpr bool is_exact = false;
-  static constexpr bool is_signed = true;
-  static constexpr bool is_bounded = true;
-  static constexpr bool is_iec559 = true;
-  static constexpr bool has_infinity = true;
-  static constexpr bool has_quiet_NaN = true;
-  static constexpr int radix = 2;
+  enum : bool {
+    is_specialized = true,
+    is_integer = false,
+    is_exact = false,
+    is_signed = true,
+    is_bounded = true,
+    is_iec559 = true,
+    has_infinity = true,
+    has_quiet_NaN = true
+  };
+  enum : int {
+    radix = 2,
+    digits = sizeof(T) == 4 ? FLT_MANT_DIG : DBL_MANT_DIG,
+    digits10 = sizeof(T) == 4 ? FLT_DIG : DBL_DIG,
+    max_digits10 = sizeof(T) == 4 ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG,
+    min_exponent = sizeof(T) == 4 ? FLT_MIN_EXP : DBL_MIN_EXP,
+    max_exponent = sizeof(T) == 4 ? FLT_MAX_EXP : DBL_MAX_EXP
+  };
+  static constexpr T min() noexcept { return T(sizeof(T) == 4 ? FLT_MIN : DBL_MIN); }
+  static constexpr T max() noexcept { return T(sizeof(T) == 4 ? FLT_MAX : DBL_MAX); }
+  static constexpr T lowest() noexcept { return -max(); }
+  static constexpr T epsilon() noexcept { return T(sizeof(T) == 4 ? FLT_EPSILON : DBL_EPSILON); }
+  static constexpr T denorm_min() noexcept {
+    return T(sizeof(T) == 4 ? FLT_TRUE_MIN : DBL_TRUE_MIN);
+  }
+  static constexpr T infinity() noexcept { return T(INFINITY); }
+  static constexpr T quiet_NaN() noexcept { return T(NAN); }
 };
 }  // namespace cudaagent_detail
 
 template <class T>
-struct numeric_limits : cudaagent_detail::Limits<T, is_integral_v<T>> {};
+struct numeric_limits
+    : conditional_t<is_floating_point<T>::value, cudaagent_detail::FloatingLimits<T>,
+                    conditional_t<is_integral<T>::value, cudaagent_detail::IntegerLimits<T>,
+                                  cudaagent_detail::NoLimits<T>>> {};
 template <class T>
 struct numeric_limits<const T> : numeric_limits<T> {};
-template <>
-struct numeric_limits<float> : cudaagent_detail::FloatingLimits {
-  static constexpr int digits = FLT_MANT_DIG, digits10 = FLT_DIG, max_digits10 = FLT_DECIMAL_DIG;
-  static constexpr int min_exponent = FLT_MIN_EXP, max_exponent = FLT_MAX_EXP;
-  static constexpr float min() noexcept { return FLT_MIN; }
-  static constexpr float max() noexcept { return FLT_MAX; }
-  static constexpr float lowest() noexcept { return -FLT_MAX; }
-  static constexpr float epsilon() noexcept { return FLT_EPSILON; }
-  static constexpr float denorm_min() noexcept { return FLT_TRUE_MIN; }
-  static constexpr float infinity() noexcept { return INFINITY; }
-  static constexpr float quiet_NaN() noexcept { return NAN; }
-};
-template <>
-struct numeric_limits<double> : cudaagent_detail::FloatingLimits {
-  static constexpr int digits = DBL_MANT_DIG, digits10 = DBL_DIG, max_digits10 = DBL_DECIMAL_DIG;
-  static constexpr int min_exponent = DBL_MIN_EXP, max_exponent = DBL_MAX_EXP;
-  static constexpr double min() noexcept { return DBL_MIN; }
-  static constexpr double max() noexcept { return DBL_MAX; }
-  static constexpr double lowest() noexcept { return -DBL_MAX; }
-  static constexpr double epsilon() noexcept { return DBL_EPSILON; }
-  static constexpr double denorm_min() noexcept { return DBL_TRUE_MIN; }
-  static constexpr double infinity() noexcept { return HUGE_VAL; }
-  static constexpr double quiet_NaN() noexcept {
-    return __builtin_bit_cast(double, 0x7ff8000000000000LL);
-  }
-};
 
 namespace cudaagent_detail {
-template <class T>
-using Promoted = conditional_t<is_floating_point_v<T>, T, double>;
 // As <cmath>: float only where every argument is float, else double.
 template <class A, class B>
-using Promoted2 = conditional_t<is_same_v<A, float> && is_same_v<B, float>, float, double>;
+using Promoted2 =
+    conditional_t<is_same<A, float>::value && is_same<B, float>::value, float, double>;
 template <class T>
-using IfInteger = enable_if_t<is_integral_v<T>, double>;
+using IfInteger = enable_if_t<is_integral<T>::value, double>;
 template <class A, class B>
 using IfMixed =
-    enable_if_t<is_arithmetic_v<A> && is_arithmetic_v<B> && !is_same_v<A, B>, Promoted2<A, B>>;
+    enable_if_t<is_arithmetic<A>::value && is_arithmetic<B>::value && !is_same<A, B>::value,
+                Promoted2<A, B>>;
 }  // namespace cudaagent_detail
 
 }  // namespace std
 
 // ---- <cmath>: NVRTC has the float and double overloads at global scope; integers as <cmath> has
 // them, and the same names in std ----
-#define CUDAAGENT_UNARY(name)                                                        \
-  template <class T>                                                                 \
-  __device__ std::cudaagent_detail::IfInteger<T> name(T x) {                         \
-    return ::name(double(x));                                                        \
-  }                                                                                  \
-  namespace std {                                                                    \
-  using ::name;                                                                      \
+#define CUDAAGENT_UNARY(name)                                \
+  template <class T>                                         \
+  __device__ std::cudaagent_detail::IfInteger<T> name(T x) { \
+    return ::name(double(x));                                \
+  }                                                          \
+  namespace std {                                            \
+  using ::name;                                              \
   }
 CUDAAGENT_UNARY(sqrt)
 CUDAAGENT_UNARY(cbrt)
@@ -677,14 +681,14 @@ CUDAAGENT_UNARY(nearbyint)
 CUDAAGENT_UNARY(fabs)
 #undef CUDAAGENT_UNARY
 
-#define CUDAAGENT_BINARY(name)                                                       \
-  template <class A, class B>                                                        \
-  __device__ std::cudaagent_detail::IfMixed<A, B> name(A a, B b) {                   \
-    using P = std::cudaagent_detail::Promoted2<A, B>;                                \
-    return ::name(P(a), P(b));                                                       \
-  }                                                                                  \
-  namespace std {                                                                    \
-  using ::name;                                                                      \
+#define CUDAAGENT_BINARY(name)                                     \
+  template <class A, class B>                                      \
+  __device__ std::cudaagent_detail::IfMixed<A, B> name(A a, B b) { \
+    using P = std::cudaagent_detail::Promoted2<A, B>;              \
+    return ::name(P(a), P(b));                                     \
+  }                                                                \
+  namespace std {                                                  \
+  using ::name;                                                    \
   }
 CUDAAGENT_BINARY(pow)
 CUDAAGENT_BINARY(fmod)

@@ -222,7 +222,7 @@ inline int32_t ToInt(float x) {
 inline float NearestFloat(float x) {
   float r = NearestSmall(x);
   r = Fabs(x) < 4194304.0f ? r : __builtin_rintf(x);
-  return WithSign(r, x);
+  return Canonical(WithSign(r, x));
 }
 
 }  // namespace

@@ -163,9 +163,9 @@ void RegisterFloat(OpTable& t) {
   // Conversions of expf, powf and their like; all others are in convert.cpp.
   t.Add("cvt.sat.f32.f32", Map1<float, float, [](float a) { return Saturate(a); }>, "DfSf", Cls::kAlu);
   t.Add("cvt.ftz.sat.f32.f32", Map1<float, float, [](float a) { return Flush(Saturate(a)); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rzi.f32.f32", Map1<float, float, [](float a) { return WithSign(__builtin_truncf(a), a); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rmi.f32.f32", Map1<float, float, [](float a) { return WithSign(__builtin_floorf(a), a); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rpi.f32.f32", Map1<float, float, [](float a) { return WithSign(__builtin_ceilf(a), a); }>, "DfSf", Cls::kAlu);
+  t.Add("cvt.rzi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_truncf(a), a)); }>, "DfSf", Cls::kAlu);
+  t.Add("cvt.rmi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_floorf(a), a)); }>, "DfSf", Cls::kAlu);
+  t.Add("cvt.rpi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_ceilf(a), a)); }>, "DfSf", Cls::kAlu);
   Tests<float, uint32_t, 0x7f800000u>(t, "f32", "DpSf");
   Tests<double, uint64_t, 0x7ff0000000000000u>(t, "f64", "DpSd");
 }

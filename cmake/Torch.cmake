@@ -61,5 +61,6 @@ target_link_libraries(cudaagent_torch INTERFACE
 # The libraries torch itself needs are found through its own RUNPATHs, not at our link.
 target_link_options(cudaagent_torch INTERFACE
   -Wl,-rpath,${torch_lib} -Wl,--no-as-needed -Wl,--allow-shlib-undefined)
-target_compile_definitions(cudaagent_torch INTERFACE
+# torch's include folder carries an fmt of its own, newer than the system's: use it without a library.
+target_compile_definitions(cudaagent_torch INTERFACE FMT_HEADER_ONLY=1
   CUDAAGENT_PYTHON="${CUDAAGENT_PYTHON}" CUDAAGENT_TORCH_VERSION="${CUDAAGENT_TORCH_VERSION}")

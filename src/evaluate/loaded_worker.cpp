@@ -58,7 +58,9 @@ Result<void> LoadedWorker::AwaitProblem() {
     return Fail(ErrorCode::kEnvironment, WithLog("The worker " + what, worker_.last_log_path()));
   }
   if (auto* reply = std::get_if<protocol::ProblemReply>(&*answer)) {
-    problem_ = std::move(reply->problem);
+    // Callers hold references into the first one; a reload of the same spec says the same.
+    if (!known_) problem_ = std::move(reply->problem);
+    known_ = true;
     return {};
   }
   worker_.Retire();

@@ -51,6 +51,7 @@ class LoadedWorker {
   Timeouts timeouts_;
   DeviceStamp device_;
   ProblemInfo problem_;
+  bool known_ = false;  // problem_ is filled
 };
 
 }  // namespace cudaagent::evaluate

@@ -108,7 +108,12 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
     compiler_ = std::make_unique<pool::CompilerPool>(std::move(compiler));
   }
   if (auto launched = worker_->Launch(); !launched) return launched;
-  if (auto hello = worker_->AwaitHello(); !hello) return hello;
+  if (auto hello = worker_->AwaitHello(); !hello) {
+    if (device_.gpu && config_.device == "auto") {
+      hello.error().message += "\nUse --device cpu to work without the GPU.";
+    }
+    return hello;
+  }
   if (with_compiler) {
     const Result<protocol::Hello> hello = compiler_->AwaitReady();
     if (!hello) return tl::unexpected(hello.error());

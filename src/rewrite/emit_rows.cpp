@@ -77,15 +77,12 @@ class RowsEmitter {
     }
     body += RowStores();
     if (!element_outputs_.empty()) {
-      body += Loop(ElementLoop(text_, element_outputs_, names_));
+      body += Loop(ElementLoop(text_, element_outputs_, names_), stages_);
     }
     return body;
   }
 
   KernelText& text() { return text_; }
-  bool exact() const {
-    return program_.row_length == int64_t{shape_.items} * shape_.lanes * shape_.vector;
-  }
 
  private:
   bool IsRowValue(const ProgramValue& value) const {
@@ -127,7 +124,7 @@ class RowsEmitter {
       held_.push_back(load);
     }
     if (held_.empty()) return "";
-    std::string text = arrays + Loop(loads);
+    std::string text = arrays + Loop(loads, 0);
     for (int load : held_) text_.Cache(load, text_.Variable(load) + "[item]");
     return text;
   }
@@ -165,7 +162,7 @@ class RowsEmitter {
       return lines;
     };
     return accumulators +
-           Loop(arrays + text_.Lanes(text_.Needed(targets), names_, store, adds)) + merges;
+           Loop(arrays + text_.Lanes(text_.Needed(targets), names_, store, adds), stage) + merges;
   }
 
   std::string RowStores() {
@@ -181,24 +178,29 @@ class RowsEmitter {
                    : "if (lane == 0) " + stores;
   }
 
-  std::string Loop(const std::string& body) const {
-    const std::string width = shape_.lanes == shape_.threads && shape_.threads > 32
-                                  ? "kThreads"
-                                  : "kLanes";
+  // A row that is read again is walked backwards in every second pass: what was read last is what
+  // the cache still holds.
+  std::string Loop(const std::string& body, int pass) const {
+    const std::string width =
+        shape_.lanes == shape_.threads && shape_.threads > 32 ? "kThreads" : "kLanes";
     const bool uses_index = HasWord(body, "i");
-    const std::string index =
-        uses_index ? "const " + text_.IndexType() + " i = row * kColumns + col;\n" : "";
-    if (shape_.items == 0) {
-      return "#pragma unroll 4\nfor (unsigned col = lane * kVector; col < kColumns; col += " +
-             width + " * kVector) {\n" + Indented(index + body, 2) + "}\n";
-    }
-    const bool uses_column = uses_index || HasWord(body, "col") || !exact();
+    const bool held = shape_.items > 0;
+    const bool guarded = program_.row_length % (int64_t{shape_.lanes} * shape_.vector) != 0;
     std::string inner;
-    if (uses_column) inner += "const unsigned col = (item * " + width + " + lane) * kVector;\n";
-    if (!exact()) inner += "if (col >= kColumns) break;\n";
-    inner += index + body;
-    return "#pragma unroll\nfor (int item = 0; item < kItems; ++item) {\n" + Indented(inner, 2) +
-           "}\n";
+    if (uses_index || HasWord(body, "col") || guarded) {
+      inner += "const unsigned col = (item * " + width + " + lane) * kVector;\n";
+    }
+    // From here on only larger columns follow, or backwards smaller ones.
+    const bool backwards = !held && pass % 2 == 1;
+    if (guarded) {
+      inner += std::string("if (col >= kColumns) ") + (backwards ? "continue;\n" : "break;\n");
+    }
+    if (uses_index) inner += "const " + text_.IndexType() + " i = row * kColumns + col;\n";
+    const std::string head =
+        backwards ? "for (int item = kItems - 1; item >= 0; --item) {\n"
+                  : "for (int item = 0; item < kItems; ++item) {\n";
+    return std::string(held ? "#pragma unroll\n" : "#pragma unroll 4\n") + head +
+           Indented(inner + body, 2) + "}\n";
   }
 
   static bool HasWord(const std::string& text, const std::string& word) {
@@ -255,9 +257,11 @@ KernelCode EmitRows(const Program& program, const KernelStyle& style, bool canon
   values["vector"] = std::to_string(shape.vector);
   values["columns"] = std::to_string(program.row_length);
   values["index"] = emitter.text().IndexType();
-  values["items"] = shape.items == 0 ? ""
-                                     : "constexpr int kItems = " + std::to_string(shape.items) +
-                                           ";  // such groups per thread, kept in registers";
+  const int64_t width = int64_t{shape.lanes} * shape.vector;
+  values["items"] = "constexpr int kItems = " +
+                    std::to_string((program.row_length + width - 1) / width) +
+                    (shape.items > 0 ? ";  // such groups per thread, kept in registers"
+                                     : ";  // such groups per thread, read again in every pass");
   values["block_index"] = KernelText::NeedsWideIndex(program)
                               ? "static_cast<unsigned long long>(blockIdx.x)"
                               : "blockIdx.x";

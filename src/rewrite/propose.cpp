@@ -188,7 +188,7 @@ struct NamedStyle {
 
 std::vector<NamedStyle> Styles() {
   std::vector<NamedStyle> styles;
-  styles.push_back({"each row in registers, two groups of elements per pointwise thread",
+  styles.push_back({"rows in registers where they fit, two groups of elements per pointwise thread",
                     KernelStyle{}});
   KernelStyle wide;
   wide.pointwise_unroll = 4;
@@ -208,7 +208,13 @@ std::vector<NamedStyle> Styles() {
   reread.row_lanes = false;
   reread.row_threads = 512;
   reread.column_slices = 32;
-  styles.push_back({"one vector per thread; rows read again in every pass", reread});
+  styles.push_back({"one group per pointwise thread; rows read again in every pass, by 512 threads",
+                    reread});
+  reread.row_threads = 1024;
+  reread.pointwise_threads = 1024;
+  reread.column_lanes = 64;
+  reread.column_slices = 8;
+  styles.push_back({"large blocks; rows read again in every pass, by 1024 threads", reread});
   return styles;
 }
 

@@ -19,11 +19,15 @@ struct Contender {
   std::function<Checked<void>()> prepare;
   std::function<Checked<void>()> run;
   bool graph = false;
+  // Where `graph`: the same work step by step, for the pass that counts single activities (tracing
+  // the nodes of a graph would stretch it). Empty: Samples::busy_ns and its like stay 0.
+  std::function<Checked<void>()> steps;
 };
 
 // Samples of one contender: per-iteration span in nanoseconds, and its per-node facts.
 struct Samples {
   std::vector<double> span_ns;
+  std::vector<double> event_ns;    // CUDA events around the same iterations, always recorded
   double busy_ns = 0;
   int activities = 0;              // kernels, copies and fills per iteration
   double own_busy_ns = 0;          // of activities whose name is in `own_kernels`
@@ -34,16 +38,18 @@ struct Samples {
 // Call once, after `import torch` and before any CUDA graph is instantiated. Never fails: without
 // CUPTI events decide, and `CuptiStatus` says so.
 void InitTiming();
-std::string CuptiStatus();   // "13.0" or why it is not used
+std::string CuptiStatus();   // "13.0" or, in a sentence, why it is not used
 
 // Alternates the contenders (A B A B ...), cold L2 each, until every interval is narrow enough or
-// the limit is reached. Result order = contender order.
+// the limit is reached. Result order = contender order. The first faulty call of a contender ends
+// it; a contender that breaks the device shows as the fault of the next synchronisation.
 Checked<std::vector<Samples>> MeasureInterleaved(const std::vector<Contender>& contenders,
                                                  const std::vector<std::string>& own_kernels,
                                                  const EvalOptions& options);
 
-// statistics.h
+// Median and its interval, in milliseconds. `samples.span_ns` must not be empty.
 Timing Summarise(const Samples& samples);
+// Ratio of medians with its interval; neither side may be empty.
 Speedup Ratio(const std::vector<double>& baseline_ns, const std::vector<double>& candidate_ns);
 
 }  // namespace cudaagent::measure

@@ -1,0 +1,159 @@
+#include "measure/gpu_clock.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+
+#include <utility>
+
+#include "device/gpu/diagnosis.h"
+
+namespace cudaagent::measure {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+CUstream CurrentStream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+// Writes `bytes` of device memory that nothing else uses. Kept for the life of the process, leaked
+// at its end: torch's allocator may be gone before static objects are.
+void WriteCacheFull(int64_t bytes) {
+  static at::Tensor* const scratch = new at::Tensor;
+  const at::NoGradGuard no_grad;
+  const at::Device device(at::kCUDA, c10::cuda::current_device());
+  if (!scratch->defined() || scratch->numel() * 8 < bytes || scratch->device() != device) {
+    *scratch = at::empty({bytes / 8 + 1}, at::TensorOptions().dtype(at::kLong).device(device));
+  }
+  scratch->fill_(1);
+}
+
+}  // namespace
+
+GpuClock::GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t contenders,
+                   const std::vector<std::string>& own_kernels, int64_t flush_bytes)
+    : driver_(&driver), cupti_(&cupti), kernels_(own_kernels),
+      own_kernels_(own_kernels.begin(), own_kernels.end()), flush_bytes_(flush_bytes),
+      observations_(contenders) {}
+
+Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cupti,
+                                   size_t contenders,
+                                   const std::vector<std::string>& own_kernels,
+                                   int64_t flush_bytes) {
+  GpuClock clock(driver, cupti, contenders, own_kernels, flush_bytes);
+  // Lines a kernel once asked to keep would survive the flush.
+  if (auto done = clock.Check(driver.cuCtxResetPersistingL2Cache()); !done) {
+    return tl::unexpected(done.error());
+  }
+  return clock;
+}
+
+GpuClock::GpuClock(GpuClock&& other) noexcept
+    : driver_(other.driver_), cupti_(other.cupti_), kernels_(std::move(other.kernels_)),
+      own_kernels_(std::move(other.own_kernels_)), flush_bytes_(other.flush_bytes_),
+      observations_(std::move(other.observations_)), pending_(std::move(other.pending_)),
+      free_events_(std::move(other.free_events_)),
+      all_events_(std::exchange(other.all_events_, {})), next_iteration_(other.next_iteration_),
+      tracing_(std::exchange(other.tracing_, false)) {}
+
+GpuClock::~GpuClock() {
+  if (tracing_) cupti_->Stop();
+  for (CUevent event : all_events_) driver_->cuEventDestroy(event);
+}
+
+bool GpuClock::Trace(bool on) {
+  if (on == tracing_) return true;
+  if (on) {
+    tracing_ = cupti_->Start();
+  } else {
+    cupti_->Stop();
+    tracing_ = false;
+  }
+  return tracing_ == on;
+}
+
+Checked<void> GpuClock::Check(CUresult result) const {
+  if (result == CUDA_SUCCESS) return {};
+  return tl::unexpected(device::gpu::Explain(result, kernels_));
+}
+
+Checked<void> GpuClock::Synchronize() const { return Check(driver_->cuCtxSynchronize()); }
+
+Checked<void> GpuClock::NewEvent(CUevent* event) {
+  if (free_events_.empty()) {
+    CUevent created = nullptr;
+    const CUresult result = driver_->cuEventCreate(&created, CU_EVENT_DEFAULT);
+    if (result != CUDA_SUCCESS) return Check(result);
+    all_events_.push_back(created);
+    free_events_.push_back(created);
+  }
+  *event = free_events_.back();
+  free_events_.pop_back();
+  return {};
+}
+
+Checked<void> GpuClock::Begin(size_t contender) {
+  if (flush_bytes_ > 0) WriteCacheFull(flush_bytes_);
+  Pending pending;
+  pending.iteration = next_iteration_++;
+  pending.contender = contender;
+  pending.traced = tracing_;
+  if (auto done = NewEvent(&pending.start); !done) return done;
+  if (auto done = NewEvent(&pending.stop); !done) return done;
+  if (auto done = Synchronize(); !done) return done;
+  pending_.push_back(pending);
+  if (auto done = Check(driver_->cuEventRecord(pending.start, CurrentStream())); !done) return done;
+  if (tracing_) cupti_->Push(pending.iteration);
+  return {};
+}
+
+Checked<void> GpuClock::End(size_t) {
+  if (tracing_) cupti_->Pop();
+  return Check(driver_->cuEventRecord(pending_.back().stop, CurrentStream()));
+}
+
+std::map<uint64_t, Footprint> GpuClock::TakeFootprints() {
+  ActivityLog log;
+  cupti_->Flush(false, &log);
+  auto footprints = Footprints(log, own_kernels_);
+  for (const Pending& each : pending_) {
+    const auto found = footprints.find(each.iteration);
+    if (!each.traced || (found != footprints.end() && found->second.measured)) continue;
+    cupti_->Flush(true, &log);
+    return Footprints(log, own_kernels_);
+  }
+  return footprints;
+}
+
+Checked<void> GpuClock::Collect() {
+  if (auto done = Synchronize(); !done) return done;
+  std::map<uint64_t, Footprint> footprints;
+  if (tracing_) footprints = TakeFootprints();
+  for (const Pending& each : pending_) {
+    float milliseconds = 0;
+    const CUresult result = driver_->cuEventElapsedTime(&milliseconds, each.start, each.stop);
+    if (result != CUDA_SUCCESS) return Check(result);
+    Observations& seen = observations_[each.contender];
+    seen.event_ns.push_back(milliseconds * kNsPerMs);
+    const auto found = footprints.find(each.iteration);
+    if (found != footprints.end() && found->second.measured) {
+      seen.span_ns.push_back(found->second.span_ns);
+      seen.footprints.push_back(found->second);
+    }
+    free_events_.push_back(each.start);
+    free_events_.push_back(each.stop);
+  }
+  pending_.clear();
+  return {};
+}
+
+const std::vector<double>& GpuClock::Spans(size_t contender) const {
+  const Observations& seen = observations_[contender];
+  return seen.span_ns.size() == seen.event_ns.size() ? seen.span_ns : seen.event_ns;
+}
+
+void GpuClock::Clear() {
+  for (Observations& each : observations_) each = {};
+}
+
+}  // namespace cudaagent::measure

@@ -1,0 +1,74 @@
+// Clocks iterations on the current torch stream: CUDA events around each, and, while tracing, what
+// CUPTI saw of it.
+#pragma once
+
+#include <cuda.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/gpu/driver.h"
+#include "measure/activity.h"
+#include "measure/cupti.h"
+#include "measure/interleave.h"
+#include "measure/observations.h"
+
+namespace cudaagent::measure {
+
+class GpuClock : public IterationClock {
+ public:
+  // `driver` and `cupti` must outlive it. `flush_bytes` are written before each iteration; 0 = warm.
+  static Checked<GpuClock> Create(const device::gpu::Driver& driver, Cupti& cupti,
+                                  size_t contenders, const std::vector<std::string>& own_kernels,
+                                  int64_t flush_bytes);
+  ~GpuClock() override;
+  GpuClock(GpuClock&& other) noexcept;
+  GpuClock& operator=(GpuClock&&) = delete;
+
+  // Tracing on or off for the following iterations. False where CUPTI refuses.
+  bool Trace(bool on);
+  bool tracing() const { return tracing_; }
+
+  // Writes the cache full, waits for the device, starts.
+  Checked<void> Begin(size_t contender) override;
+  Checked<void> End(size_t contender) override;
+  Checked<void> Collect() override;
+  // CUPTI's spans while it has measured every iteration, else the events'.
+  const std::vector<double>& Spans(size_t contender) const override;
+
+  const Observations& observations(size_t contender) const { return observations_[contender]; }
+  // Forgets what was observed so far.
+  void Clear();
+
+ private:
+  struct Pending {
+    uint64_t iteration = 0;
+    size_t contender = 0;
+    CUevent start = nullptr;
+    CUevent stop = nullptr;
+    bool traced = false;
+  };
+
+  GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t contenders,
+           const std::vector<std::string>& own_kernels, int64_t flush_bytes);
+  Checked<void> Check(CUresult result) const;
+  Checked<void> NewEvent(CUevent* event);
+  Checked<void> Synchronize() const;
+  std::map<uint64_t, Footprint> TakeFootprints();
+
+  const device::gpu::Driver* driver_;
+  Cupti* cupti_;
+  std::vector<std::string> kernels_;
+  std::set<std::string> own_kernels_;
+  int64_t flush_bytes_;
+  std::vector<Observations> observations_;
+  std::vector<Pending> pending_;
+  std::vector<CUevent> free_events_;
+  std::vector<CUevent> all_events_;
+  uint64_t next_iteration_ = 1;
+  bool tracing_ = false;
+};
+
+}  // namespace cudaagent::measure

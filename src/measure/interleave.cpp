@@ -1,0 +1,62 @@
+#include "measure/interleave.h"
+
+#include <algorithm>
+
+#include "measure/statistics.h"
+
+namespace cudaagent::measure {
+namespace {
+
+// Even past the deadline: a median of fewer means nothing.
+constexpr int kLeastRounds = 3;
+
+Checked<void> RunRound(const std::vector<Contender>& contenders, IterationClock* clock) {
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    if (contenders[i].prepare) {
+      if (auto done = contenders[i].prepare(); !done) return done;
+    }
+    if (auto done = clock->Begin(i); !done) return done;
+    if (auto done = contenders[i].run(); !done) return done;
+    if (auto done = clock->End(i); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool IsNarrow(const std::vector<double>& spans, double half_width) {
+  if (spans.empty()) return false;
+  const Interval interval = MedianInterval(spans);
+  return (interval.high - interval.low) / 2 < half_width * Median(spans);
+}
+
+Checked<void> RunRounds(const std::vector<Contender>& contenders, int rounds,
+                        IterationClock* clock) {
+  for (int i = 0; i < rounds; ++i) {
+    if (auto done = RunRound(contenders, clock); !done) return done;
+  }
+  return clock->Collect();
+}
+
+Checked<void> RunUntilNarrow(const std::vector<Contender>& contenders, const EvalOptions& options,
+                             std::chrono::steady_clock::time_point deadline,
+                             IterationClock* clock) {
+  const int most = std::max(options.max_iterations, 1);
+  int next_look = std::clamp(options.min_iterations, 1, most);
+  for (int rounds = 1;; ++rounds) {
+    if (auto done = RunRound(contenders, clock); !done) return done;
+    const bool late =
+        rounds >= kLeastRounds && std::chrono::steady_clock::now() >= deadline;
+    if (rounds < next_look && !late) continue;
+    if (auto done = clock->Collect(); !done) return done;
+    bool narrow = true;
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      narrow = narrow && IsNarrow(clock->Spans(i), options.ci_half_width);
+    }
+    if (narrow || late || rounds >= most) return {};
+    // Looks cost a flush and a bootstrap: space them as the sample grows.
+    next_look = std::min(most, rounds + std::max(5, rounds / 4));
+  }
+}
+
+}  // namespace cudaagent::measure

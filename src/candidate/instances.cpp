@@ -16,6 +16,9 @@ class Collector {
 
   Checked<void> Visit(const std::vector<Step>& steps) {
     for (const Step& step : steps) {
+      // A condition that needs a device or an op's result may turn out either way.
+      const auto when = step.when ? step.when->Evaluate(scope_) : Checked<int64_t>(1);
+      if (when && *when == 0) continue;
       if (const auto* kernel = std::get_if<KernelStep>(&step.what)) {
         if (auto ok = Add(*kernel, step.where); !ok) return ok;
       } else if (const auto* repeat = std::get_if<RepeatStep>(&step.what)) {

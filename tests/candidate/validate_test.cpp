@@ -244,6 +244,16 @@ TEST(KernelInstancesTest, ListsEveryInstanceOnce) {
             (std::vector<std::string>{"f<128>", "f<128, true, float>", "g", "f<0>", "f<2>"}));
 }
 
+TEST(KernelInstancesTest, LeavesOutStepsThatAreNotRun) {
+  auto parsed = ParseCandidate(MakeSource(
+      R"j("tune": {"ALGO": [1, 0]}, "steps": [
+        {"kernel": "f<{1 / (ALGO - 1)}>", "grid": [1], "block": [1], "args": [], "when": "ALGO == 0"},
+        {"kernel": "g", "grid": [1], "block": [1], "args": [], "when": "device.sms > 100"},
+        {"kernel": "f<2>", "grid": [1], "block": [1], "args": [], "when": "ALGO == 1"}])j"));
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(*KernelInstances(*parsed, MakeProblem()), (std::vector<std::string>{"g", "f<2>"}));
+}
+
 TEST(KernelInstancesTest, RefusesNamesThatNeedARun) {
   auto parsed = ParseCandidate(MakeSource(
       R"j("steps": [{"op": "aten::relu", "args": ["$x"], "out": "h"},

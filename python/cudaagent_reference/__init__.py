@@ -1,1 +1,1 @@
-"""The worker's Python side: runs a user's model.py and describes it. Called by src/reference only."""
+"""The worker's Python side: runs a user's model.py and describes it. src/reference calls it."""

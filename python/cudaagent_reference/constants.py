@@ -39,8 +39,8 @@ def parse(consts):
             ast.literal_eval(text.strip())
             literals[name] = ast.parse(text.strip(), mode="eval").body
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            raise usage(f"--const {name}={text}: the value is not a Python literal. Write a number, "
-                        f"True, None, a tuple, or a string in quotes.") from None
+            raise usage(f"--const {name}={text}: the value is not a Python literal. Write a "
+                        f"number, True, None, a tuple, or a string in quotes.") from None
     return literals
 
 

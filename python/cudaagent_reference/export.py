@@ -10,6 +10,8 @@ import operator
 
 import torch
 
+from cudaagent_reference import recurrent
+
 # Results that are their first argument: the same elements at the same place.
 _SAME_TENSOR = {"aten::detach", "aten::detach_", "aten::alias", "aten::lift", "aten::lift_fresh"}
 # Overloads of aten::to with a device argument, written as the one without.
@@ -27,7 +29,7 @@ def dtype_name(dtype):
 def export(model, inputs, input_names, parameter_names):
     """(graph as JSON-able data, {"const0": tensor, ...}). Raises NotExportable or what torch.export
     raises. `inputs` are Model.forward's positional arguments."""
-    with torch.no_grad():
+    with torch.no_grad(), recurrent.stated_shapes():
         program = torch.export.export(model, tuple(inputs), strict=False)
     return _Writer(program, input_names, parameter_names).write()
 
@@ -80,7 +82,7 @@ class _Writer:
                 self._values[node] = self._source(node, name) if isinstance(
                     value, torch.Tensor) else _literal(value)
             elif kind in ("PARAMETER", "BUFFER"):
-                # Where an input has the parameter's name, the input wins (docs/candidate_format.md).
+                # An input hides a parameter of its name (docs/candidate_format.md).
                 shadowed = spec.target in self._input_names
                 self._values[node] = self._source(
                     node, f"param:{spec.target}" if shadowed else spec.target)
@@ -197,8 +199,8 @@ class _Writer:
         outputs = []
         for i, value in enumerate(results):
             own = self._unique((names or {}).get(i, f"{name}_{i}")) if several else name
-            outputs.append({"name": own, "shape": list(value.shape), "strides": list(value.stride()),
-                            "dtype": dtype_name(value.dtype)})
+            outputs.append({"name": own, "shape": list(value.shape),
+                            "strides": list(value.stride()), "dtype": dtype_name(value.dtype)})
         for key, value in [*enumerate(args), *kwargs.items()]:
             _check_plain(value, op, key)
         self._nodes.append({"name": name, "op": op, "overload": overload, "args": args,

@@ -46,8 +46,8 @@ def free_bytes(device):
 
 
 def sizes_on_meta(model_class, get_inputs, get_init_inputs, itemsize):
-    """(bytes of inputs, bytes of parameters), either None where it cannot be known unrun. `itemsize`
-    is that of the dtype floating tensors are cast to."""
+    """(bytes of inputs, bytes of parameters), either None where it cannot be known unrun.
+    `itemsize` is that of the dtype floating tensors are cast to."""
 
     def size(tensors):
         return sum(t.numel() * (itemsize if t.is_floating_point() else t.element_size())
@@ -57,8 +57,8 @@ def sizes_on_meta(model_class, get_inputs, get_init_inputs, itemsize):
         try:
             with torch.no_grad(), torch.device("meta"):
                 return size(make())
-        except BaseException:  # a constructor that reads values, for one: told properly when it runs
-            return None
+        except BaseException:  # a constructor that reads values, for one; or an error, told when
+            return None        # the code runs in earnest
 
     def model_tensors():
         model = model_class(*get_init_inputs())
@@ -74,6 +74,6 @@ def require(parts, device, file):
     if free is None or sum(known.values()) <= free:
         return
     listed = " and ".join(f"{_in_gib(size)} of {what}" for what, size in known.items())
-    raise Trouble("environment", f"{file} does not fit in memory on {device}: it needs {listed}, and "
-                                 f"{_in_gib(max(free, 0))} are free. Make the problem smaller with "
-                                 f"--const.")
+    raise Trouble("environment", f"{file} does not fit in memory on {device}: it needs {listed}, "
+                                 f"and {_in_gib(max(free, 0))} are free. Make the problem smaller "
+                                 f"with --const.")

@@ -33,8 +33,8 @@ def seed_everything(seed):
 
 def tensor_info(name, tensor):
     return {"name": name, "shape": list(tensor.shape), "strides": list(tensor.stride()),
-            "dtype": export.dtype_name(tensor.dtype), "bytes": tensor.numel() * tensor.element_size(),
-            "contiguous": tensor.is_contiguous()}
+            "dtype": export.dtype_name(tensor.dtype),
+            "bytes": tensor.numel() * tensor.element_size(), "contiguous": tensor.is_contiguous()}
 
 
 class Problem:
@@ -97,7 +97,8 @@ class Problem:
     def _find_function(self, namespace, name):
         if name not in namespace:
             raise usage(f"{self._file} has no function {name}(). The problem's contract is a class "
-                        f"Model(nn.Module), get_inputs() and get_init_inputs(), both returning lists.")
+                        f"Model(nn.Module), get_inputs() and get_init_inputs(), both returning "
+                        f"lists.")
         function = namespace[name]
         if not callable(function):
             raise usage(f"{self._file}: {name} is not a function.")
@@ -171,8 +172,8 @@ class Problem:
     def _checked_input(self, i, value):
         if isinstance(value, torch.Tensor):
             if value.layout != torch.strided or value.is_quantized:
-                raise usage(f"{self._file}: get_inputs()[{i}] is a {value.layout} tensor; only dense "
-                            f"ones are supported yet.")
+                raise usage(f"{self._file}: get_inputs()[{i}] is a {value.layout} tensor; only "
+                            f"dense ones are supported yet.")
             return self._place(value)
         if isinstance(value, _SCALARS):
             if isinstance(value, int) and not -2**63 <= value < 2**63:
@@ -197,8 +198,9 @@ class Problem:
                     raise
             lines = [line.strip() for line in str(error).splitlines() if line.strip()][:3]
             error.__traceback__ = None
-            raise Trouble("environment", f"torch.compile failed on {self._file}: "
-                                         f"{type(error).__name__}: {' '.join(lines)[:600]}") from None
+            said = f"{type(error).__name__}: {' '.join(lines)[:600]}"
+            raise Trouble("environment",
+                          f"torch.compile failed on {self._file}: {said}") from None
 
     def _checked_outputs(self, result):
         outputs = result if isinstance(result, (tuple, list)) else (result,)
@@ -209,8 +211,8 @@ class Problem:
             raise usage(where + "nothing.")
         for output in outputs:
             if not isinstance(output, torch.Tensor):
-                raise usage(f"{where}a {type(output).__name__}"
-                            f"{' among its outputs' if outputs is result else ''}, which is not "
+                among = " among its outputs" if outputs is result else ""
+                raise usage(f"{where}a value of type {type(output).__name__}{among}, which is not "
                             f"supported yet. Return a tensor or a tuple of tensors.")
             if output.layout != torch.strided:
                 raise usage(f"{where}a {output.layout} tensor, which is not supported yet.")
@@ -223,9 +225,9 @@ class Problem:
         try:
             bound = signature.bind(*inputs)
         except TypeError as error:
-            raise usage(f"{self._file}: get_inputs() returns {len(inputs)} "
-                        f"{'value' if len(inputs) == 1 else 'values'}, but {self._class_name}.forward"
-                        f"{signature} does not take them: {error}.") from None
+            values = f"{len(inputs)} {'value' if len(inputs) == 1 else 'values'}"
+            raise usage(f"{self._file}: get_inputs() returns {values}, but {self._class_name}."
+                        f"forward{signature} does not take them: {error}.") from None
         names = []
         for name, value in bound.arguments.items():
             variadic = signature.parameters[name].kind == inspect.Parameter.VAR_POSITIONAL

@@ -63,7 +63,7 @@ def describe(error, path):
         return f"{_where(error, path)}: {text}"
     if isinstance(error, SystemExit):
         return f"{_where(error, path)}: sys.exit({text}) was called"
-    sentence = f"{_where(error, path)}: {kind}: {text}" if text else f"{_where(error, path)}: {kind}"
+    sentence = f"{_where(error, path)}: {kind}" + (f": {text}" if text else "")
     if isinstance(error, ModuleNotFoundError) and error.name:
         sentence += f". Install it for the worker's Python ({sys.executable})"
     return sentence

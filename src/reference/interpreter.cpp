@@ -1,13 +1,12 @@
 // StartPython: the one interpreter of the process.
-#include "reference/python.h"
+#include <unistd.h>
 
 #include <cstdlib>
 #include <optional>
 #include <string>
 
-#include <unistd.h>
-
 #include "reference/other_python.h"
+#include "reference/python.h"
 #include "reference/python_sources.h"
 #include "reference/reference.h"
 
@@ -52,24 +51,23 @@ bool InstallSources() {
     if (!text || PyDict_SetItemString(sources.get(), module.c_str(), text.get()) != 0) return false;
   }
   Object globals = Object::Own(PyDict_New());
-  Object code = Object::Own(
-      Py_CompileString(bootstrap, "<cudaagent-worker>/bootstrap.py", Py_file_input));
+  Object code =
+      Object::Own(Py_CompileString(bootstrap, "<cudaagent-worker>/bootstrap.py", Py_file_input));
   if (!code || PyDict_SetItemString(globals.get(), "SOURCES", sources.get()) != 0 ||
       PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) != 0) {
     return false;
   }
-  return static_cast<bool>(
-      Object::Own(PyEval_EvalCode(code.get(), globals.get(), globals.get())));
+  return static_cast<bool>(Object::Own(PyEval_EvalCode(code.get(), globals.get(), globals.get())));
 }
 
 Result<void> ImportTorch(const std::string& executable) {
   Object torch = Object::Own(PyImport_ImportModule("torch"));
   if (!torch) {
     Error error = TakePythonError();
-    return Fail(ErrorCode::kEnvironment,
-                "Importing torch in the worker's Python (" + executable + ") failed: " +
-                    error.message + " Repair that Python's torch " CUDAAGENT_TORCH_VERSION
-                    ", or rebuild the worker for another Python.");
+    return Fail(ErrorCode::kEnvironment, "Importing torch in the worker's Python (" + executable +
+                                             ") failed: " + error.message +
+                                             " Repair that Python's torch " CUDAAGENT_TORCH_VERSION
+                                             ", or rebuild the worker for another Python.");
   }
   std::string version = TorchVersion();
   if (version != CUDAAGENT_TORCH_VERSION) {
@@ -94,8 +92,8 @@ Result<void> StartOnce() {
     return Fail(ErrorCode::kEnvironment,
                 "Starting Python (" + executable + ") failed: " + *reason + ".");
   }
-  Result<void> result = InstallSources() ? ImportTorch(executable)
-                                         : Result<void>(tl::unexpected(TakePythonError()));
+  Result<void> result =
+      InstallSources() ? ImportTorch(executable) : Result<void>(tl::unexpected(TakePythonError()));
   PyEval_SaveThread();  // see WithPython
   return result;
 }
@@ -110,7 +108,8 @@ Result<void> StartPython() {
 std::string TorchVersion() {
   WithPython lock;
   Object torch = Object::Own(PyImport_ImportModule("torch"));
-  Object version = torch ? Object::Own(PyObject_GetAttrString(torch.get(), "__version__")) : Object();
+  Object version =
+      torch ? Object::Own(PyObject_GetAttrString(torch.get(), "__version__")) : Object();
   Object text = version ? Object::Own(PyObject_Str(version.get())) : Object();
   if (!text) {
     PyErr_Clear();

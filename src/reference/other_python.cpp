@@ -1,13 +1,12 @@
-#include "reference/python.h"
-
 #include "reference/other_python.h"
+
+#include <unistd.h>
 
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <unistd.h>
-
+#include "reference/python.h"
 #include "util/file.h"
 #include "util/subprocess.h"
 #include "util/text.h"
@@ -66,8 +65,8 @@ Result<void> CheckSamePython(const std::string& executable) {
     }
     failure = "It " + death->InWords() + ": " + util::SanitiseLog(log, 400);
   }
-  return Fail(ErrorCode::kEnvironment, "CUDAAGENT_PYTHON=" + executable +
-                                           " is not a Python that answers. " + failure);
+  return Fail(ErrorCode::kEnvironment,
+              "CUDAAGENT_PYTHON=" + executable + " is not a Python that answers. " + failure);
 }
 
 std::string WrongPython(const std::string& executable, const std::string& found) {

@@ -1,5 +1,4 @@
 // Owning references, the interpreter lock and error conversion over CPython's C API.
-// Include first in a source file: Python.h demands it.
 #pragma once
 
 #include <Python.h>

@@ -1,12 +1,12 @@
 // LoadReference: a Problem of python/cudaagent_reference behind the C++ interface.
-#include "reference/python.h"
+#include "reference/reference.h"
 
 #include <exception>
 #include <utility>
 
 #include "reference/precision.h"
 #include "reference/problem_info.h"
-#include "reference/reference.h"
+#include "reference/python.h"
 #include "reference/values.h"
 
 namespace cudaagent::reference {
@@ -40,8 +40,8 @@ Result<Object> ProblemModule() {
 }
 
 Object Text(const std::string& text) {
-  return Object::Own(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
-                                          "surrogateescape"));
+  return Object::Own(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
 
 // (path, source, class_name, consts, dtype, device)

@@ -1,5 +1,6 @@
 // The reference: the user's model.py in an embedded CPython, its tensors as at::Tensor.
-// One per process; call from one thread. Python errors become messages with the user's file and line.
+// One interpreter per process; call from one thread. Python errors become messages with the user's
+// file and line.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,11 +17,11 @@
 namespace cudaagent::reference {
 
 // Starts CPython and imports torch. kEnvironment where Python or torch is not the one built for.
-// A Python other than that one, named by the environment variable CUDAAGENT_PYTHON, must be its twin.
-// Later calls do nothing. model.py's output goes to stderr.
+// A Python other than that one, named by the environment variable CUDAAGENT_PYTHON, must be its
+// twin. Later calls do nothing. model.py's output goes to stderr.
 Result<void> StartPython();
-// Imports what the first LoadReference would import (torch.export, dynamo: seconds). Optional; opens
-// no CUDA context.
+// Imports what the first LoadReference would import (torch.export, dynamo: seconds). Optional;
+// opens no CUDA context.
 Result<void> WarmUp();
 std::string TorchVersion();
 
@@ -38,7 +39,8 @@ class Reference {
   // torch.compile'd forward (mode "default"); the first call compiles and may take minutes.
   virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
                                                           Precision precision) = 0;
-  // state_dict tensors and lifted constants by plan name, on the device.
+  // state_dict tensors (the model's own: writing into them changes it) and lifted constants
+  // (copies) by plan name, on the device.
   virtual const std::map<std::string, at::Tensor>& parameters() const = 0;
 };
 

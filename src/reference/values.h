@@ -2,8 +2,6 @@
 // shared, never copied. A Result's error is kInternal: Python's side has checked types already.
 #pragma once
 
-#include "reference/python.h"
-
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "cudaagent/result.h"
+#include "reference/python.h"
 
 namespace cudaagent::reference {
 

@@ -1,5 +1,4 @@
 #include <c10/cuda/CUDACachingAllocator.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +23,8 @@ TEST(LoadReferenceGpuTest, PutsEverythingOnTheGpuAndKeepsNothingElseThere) {
   ASSERT_TRUE(reference) << reference.error().message;
   EXPECT_EQ((*reference)->info().export_error, "");
   EXPECT_LT(CachedBytes(), 64 << 20);
-  for (const auto& [name, tensor] : (*reference)->parameters()) EXPECT_TRUE(tensor.is_cuda()) << name;
+  for (const auto& [name, tensor] : (*reference)->parameters())
+    EXPECT_TRUE(tensor.is_cuda()) << name;
   EXPECT_EQ((*reference)->parameters().count("const0"), 1u);
 
   auto inputs = (*reference)->MakeInputs(1);
@@ -36,19 +36,22 @@ TEST(LoadReferenceGpuTest, PutsEverythingOnTheGpuAndKeepsNothingElseThere) {
 }
 
 TEST(LoadReferenceGpuTest, SaysHowLargeAProblemIsThatDoesNotFit) {
-  auto reference = LoadReference(SpecOf(WithForward("return x"), {{"N", "1099511627776"}}), "cuda:0");
+  auto reference =
+      LoadReference(SpecOf(WithForward("return x"), {{"N", "1099511627776"}}), "cuda:0");
   ASSERT_FALSE(reference);
   EXPECT_EQ(reference.error().code, ErrorCode::kEnvironment);
-  EXPECT_THAT(reference.error().message,
-              ::testing::StartsWith("model.py does not fit in memory on cuda:0: it needs 16384.0 GiB "
-                                    "of inputs, and "));
+  EXPECT_THAT(
+      reference.error().message,
+      ::testing::StartsWith("model.py does not fit in memory on cuda:0: it needs 16384.0 GiB "
+                            "of inputs, and "));
   // Too large only while running.
   reference = LoadReference(SpecOf(WithForward("return x.new_zeros(2**42)")), "cuda:0");
   ASSERT_FALSE(reference);
   EXPECT_EQ(reference.error().code, ErrorCode::kEnvironment);
-  EXPECT_THAT(reference.error().message,
-              ::testing::StartsWith("model.py does not fit in memory on cuda:0: while running forward, "
-                                    "CUDA out of memory. Tried to allocate 16384.00 GiB."));
+  EXPECT_THAT(
+      reference.error().message,
+      ::testing::StartsWith("model.py does not fit in memory on cuda:0: while running forward, "
+                            "CUDA out of memory. Tried to allocate 16384.00 GiB."));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 #include "reference/other_python.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <fstream>
 #include <string>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "util/file.h"
 
@@ -40,10 +39,12 @@ TEST(OtherPythonTest, AcceptsTheOneTheWorkerWasBuiltFor) {
 TEST(OtherPythonTest, NamesBothVersionsOfAnotherOne) {
   std::string message = MessageFor("echo 'cudaagent: 2.7 1.0.0' >&2");
   EXPECT_THAT(message, StartsWith("The worker was built for Python 3."));
-  EXPECT_THAT(message, HasSubstr("with torch " CUDAAGENT_TORCH_VERSION " (" CUDAAGENT_PYTHON "), but "));
+  EXPECT_THAT(message,
+              HasSubstr("with torch " CUDAAGENT_TORCH_VERSION " (" CUDAAGENT_PYTHON "), but "));
   EXPECT_THAT(message, HasSubstr("/python has Python 2.7 with torch 1.0.0. Rebuild the worker with "
                                  "-DCUDAAGENT_PYTHON="));
-  EXPECT_THAT(MessageFor("echo 'cudaagent: 2.7 no torch'"), HasSubstr("2.7 with no torch. Rebuild"));
+  EXPECT_THAT(MessageFor("echo 'cudaagent: 2.7 no torch'"),
+              HasSubstr("2.7 with no torch. Rebuild"));
 }
 
 TEST(OtherPythonTest, SaysHowAnInterpreterFailed) {

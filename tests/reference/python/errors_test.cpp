@@ -38,9 +38,10 @@ TEST(ModelErrorTest, NamesTheLineOfTheConstructor) {
 }
 
 TEST(ModelErrorTest, SaysHowToGetAMissingModule) {
-  EXPECT_EQ(LoadError("import a_module_nobody_has\n"),
-            "usage: model.py:1: ModuleNotFoundError: No module named 'a_module_nobody_has'. Install "
-            "it for the worker's Python (" CUDAAGENT_PYTHON ")");
+  EXPECT_EQ(
+      LoadError("import a_module_nobody_has\n"),
+      "usage: model.py:1: ModuleNotFoundError: No module named 'a_module_nobody_has'. Install "
+      "it for the worker's Python (" CUDAAGENT_PYTHON ")");
 }
 
 TEST(ModelErrorTest, SurvivesEveryWayToExit) {
@@ -62,8 +63,7 @@ TEST(ModelErrorTest, SurvivesTextThatIsNotPython) {
 TEST(ModelErrorTest, KnowsTheDtypes) {
   ProblemSpec spec = SpecOf(kModel + kEnd);
   spec.dtype = "float8";
-  EXPECT_EQ(LoadError(spec),
-            "usage: --dtype float8 is not one of float32, float16, bfloat16.");
+  EXPECT_EQ(LoadError(spec), "usage: --dtype float8 is not one of float32, float16, bfloat16.");
 }
 
 TEST(ModelErrorTest, SaysWhatTheContractIs) {
@@ -91,16 +91,18 @@ TEST(ModelErrorTest, NamesTheNearestConstant) {
   EXPECT_EQ(LoadError(source, {{"batchsize", "2"}}),
             "usage: --const batchsize: model.py has no constant 'batchsize'. Did you mean "
             "'batch_size'? Its constants are batch_size, dim.");
-  EXPECT_EQ(LoadError(source, {{"dim", "eight"}}),
-            "usage: --const dim=eight: the value is not a Python literal. Write a number, True, None, "
-            "a tuple, or a string in quotes.");
+  EXPECT_EQ(
+      LoadError(source, {{"dim", "eight"}}),
+      "usage: --const dim=eight: the value is not a Python literal. Write a number, True, None, "
+      "a tuple, or a string in quotes.");
   EXPECT_EQ(LoadError(kModel + kEnd, {{"dim", "8"}}),
             "usage: --const dim: model.py assigns no constants at its top level.");
 }
 
 TEST(ModelErrorTest, SaysWhichArgumentsForwardWants) {
   EXPECT_EQ(LoadError("import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n"
-                      "    def forward(self, x, y):\n        return x + y\n" + kEnd),
+                      "    def forward(self, x, y):\n        return x + y\n" +
+                      kEnd),
             "usage: model.py: get_inputs() returns 1 value, but Model.forward(x, y) does not take "
             "them: missing a required argument: 'y'.");
 }
@@ -109,11 +111,13 @@ TEST(ModelErrorTest, RefusesOutputsItCannotCompare) {
   EXPECT_EQ(LoadError(WithForward("return {'y': x}")),
             "usage: model.py: Model.forward returns a dict, which is not supported yet. Return a "
             "tensor or a tuple.");
-  EXPECT_EQ(LoadError(WithForward("return x, 3")),
-            "usage: model.py: Model.forward returns a int among its outputs, which is not supported "
-            "yet. Return a tensor or a tuple of tensors.");
+  EXPECT_EQ(
+      LoadError(WithForward("return x, 3")),
+      "usage: model.py: Model.forward returns a value of type int among its outputs, which is not "
+      "supported yet. Return a tensor or a tuple of tensors.");
   EXPECT_EQ(LoadError(WithForward("return None")),
-            "usage: model.py: Model.forward returns a NoneType, which is not supported yet. Return a "
+            "usage: model.py: Model.forward returns a value of type NoneType, which is not "
+            "supported yet. Return a "
             "tensor or a tuple of tensors.");
 }
 

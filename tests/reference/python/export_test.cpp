@@ -58,8 +58,8 @@ TEST(ExportTest, LiftsTensorsMadeInForward) {
 }
 
 TEST(ExportTest, CopiesWhatTheModelWritesInto) {
-  auto reference = Load(WithForward("self.state.copy_(x); return self.state + 1",
-                                    "self.state = torch.zeros(2, 4)"));
+  auto reference = Load(
+      WithForward("self.state.copy_(x); return self.state + 1", "self.state = torch.zeros(2, 4)"));
   ASSERT_TRUE(reference);
   graph::Graph graph = GraphOf(*reference);
   EXPECT_THAT(Ops(graph),
@@ -102,6 +102,23 @@ TEST(ExportTest, InlinesBlocksWithoutGradients) {
               ElementsAre("aten::mul.Tensor", "aten::add.Tensor", "aten::mul.Tensor"));
 }
 
+TEST(ExportTest, KnowsTheShapesOfRecurrentOperators) {
+  auto reference =
+      Load(WithForward("y, (h, c) = self.lstm(x.expand(3, 5000, 4)); return self.gru(y)[1], c",
+                       "self.lstm = nn.LSTM(4, 7, 2, batch_first=True); self.gru = nn.GRU(7, 6)"),
+           {{"N", "1"}});
+  ASSERT_TRUE(reference);
+  graph::Graph graph = GraphOf(*reference);
+  std::map<std::string, std::vector<std::vector<int64_t>>> shapes;
+  for (const graph::Node& node : graph.nodes) {
+    for (const TensorInfo& info : node.outputs) shapes[node.op].push_back(info.shape);
+  }
+  EXPECT_THAT(shapes["aten::lstm"],
+              ElementsAre(ElementsAre(3, 5000, 7), ElementsAre(2, 3, 7), ElementsAre(2, 3, 7)));
+  EXPECT_THAT(shapes["aten::gru"], ElementsAre(ElementsAre(3, 5000, 6), ElementsAre(1, 5000, 6)));
+  EXPECT_THAT(reference->info().outputs[1].shape, ElementsAre(2, 3, 7));
+}
+
 TEST(ExportTest, NamesAParameterThatAnInputHides) {
   auto reference = Load(
       "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n"
@@ -130,8 +147,8 @@ TEST(ExportTest, ReportsAModelItCannotExportAndStillRunsIt) {
 }
 
 TEST(ExportTest, ReportsAnOperatorThatIsNotAten) {
-  auto reference = Load(WithForward(
-      "return torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,))"));
+  auto reference =
+      Load(WithForward("return torch.cond(x.sum() > 0, lambda a: a + 1, lambda a: a - 1, (x,))"));
   ASSERT_TRUE(reference);
   EXPECT_EQ(reference->info().export_error,
             "The graph calls 'cond', which is not an ATen operator.");

@@ -1,11 +1,10 @@
-#include <fstream>
-#include <iterator>
-
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
 
 #include "reference/precision.h"
 #include "reference/python/models.h"
@@ -92,11 +91,11 @@ TEST(LoadReferenceTest, CastsFloatingTensorsAlone) {
   EXPECT_EQ(info.outputs[0].dtype, "bfloat16");
   std::map<std::string, std::string> dtypes;
   for (const TensorInfo& parameter : info.parameters) dtypes[parameter.name] = parameter.dtype;
-  EXPECT_THAT(dtypes, ElementsAre(std::pair("bn.bias", "bfloat16"),
-                                  std::pair("bn.num_batches_tracked", "int64"),
-                                  std::pair("bn.running_mean", "bfloat16"),
-                                  std::pair("bn.running_var", "bfloat16"),
-                                  std::pair("bn.weight", "bfloat16")));
+  EXPECT_THAT(
+      dtypes,
+      ElementsAre(std::pair("bn.bias", "bfloat16"), std::pair("bn.num_batches_tracked", "int64"),
+                  std::pair("bn.running_mean", "bfloat16"), std::pair("bn.running_var", "bfloat16"),
+                  std::pair("bn.weight", "bfloat16")));
   EXPECT_EQ(reference->parameters().at("bn.weight").dtype(), at::kBFloat16);
 }
 
@@ -106,7 +105,8 @@ TEST(LoadReferenceTest, PassesScalarsAndLeavesOutOptionalArguments) {
       "    def forward(self, x, scale: float, n, flag, nothing, mode, *more, mask=None):\n"
       "        assert flag is True and nothing is None and mode == 'a\"b' and type(n) is int\n"
       "        return x * scale + n + more[0], x - more[1]\n"
-      "def get_inputs():\n    return [torch.ones(3), 0.5, 2, True, None, 'a\"b', torch.ones(3), 4]\n"
+      "def get_inputs():\n    return [torch.ones(3), 0.5, 2, True, None, 'a\"b', torch.ones(3), "
+      "4]\n"
       "def get_init_inputs():\n    return []\n");
   ASSERT_TRUE(reference);
   const ProblemInfo& info = reference->info();
@@ -151,28 +151,29 @@ TEST(LoadReferenceTest, RunsInEvalModeWithoutGradients) {
 }
 
 TEST(LoadReferenceTest, SharesParametersWithTheModel) {
-  auto reference = Load(WithForward("return x * 0 + self.w",
-                                    "self.w = nn.Parameter(torch.zeros(4))"));
+  auto reference =
+      Load(WithForward("return x * 0 + self.w", "self.w = nn.Parameter(torch.zeros(4))"));
   ASSERT_TRUE(reference);
   reference->parameters().at("w").fill_(3);
   EXPECT_TRUE(ForwardOf(*reference, 0)[0].equal(at::full({2, 4}, 3.0f)));
 }
 
 TEST(LoadReferenceTest, SetsPrecisionForTheCallAlone) {
-  auto reference = Load(WithForward(
-      "return x * 0 + torch.backends.cuda.matmul.allow_tf32 + 2 * torch.backends.cudnn.allow_tf32"));
+  auto reference =
+      Load(WithForward("return x * 0 + torch.backends.cuda.matmul.allow_tf32 + 2 * "
+                       "torch.backends.cudnn.allow_tf32"));
   ASSERT_TRUE(reference);
   PrecisionScope outer(Precision::kTorchDefault);
-  for (auto [precision, flags] : {std::pair(Precision::kFp32, 0), std::pair(Precision::kTf32, 3),
-                                  std::pair(Precision::kTorchDefault, 2),
-                                  std::pair(Precision::kFp32, 0)}) {
+  for (auto [precision, flags] :
+       {std::pair(Precision::kFp32, 0), std::pair(Precision::kTf32, 3),
+        std::pair(Precision::kTorchDefault, 2), std::pair(Precision::kFp32, 0)}) {
     EXPECT_EQ(ForwardOf(*reference, 0, precision)[0].max().item<float>(), flags);
   }
 }
 
 TEST(LoadReferenceTest, RunsTheCompiledForward) {
-  auto reference = Load(WithForward("return torch.softmax(self.fc(x), 1)",
-                                    "self.fc = nn.Linear(4, 8)"));
+  auto reference =
+      Load(WithForward("return torch.softmax(self.fc(x), 1)", "self.fc = nn.Linear(4, 8)"));
   ASSERT_TRUE(reference);
   auto inputs = reference->MakeInputs(0);
   ASSERT_TRUE(inputs);
@@ -182,10 +183,12 @@ TEST(LoadReferenceTest, RunsTheCompiledForward) {
 }
 
 TEST(LoadReferenceTest, SaysWhyAModelDoesNotCompile) {
-  const std::string model = WithForward("return torch.log1p(self.fc(x)).cos()",
-                                        "self.fc = nn.Linear(4, 8)");
-  auto reference = Load("import torch._inductor.config as config\n"
-                        "config.cpp.cxx = ('/nowhere/g++',)\n" + model);
+  const std::string model =
+      WithForward("return torch.log1p(self.fc(x)).cos()", "self.fc = nn.Linear(4, 8)");
+  auto reference = Load(
+      "import torch._inductor.config as config\n"
+      "config.cpp.cxx = ('/nowhere/g++',)\n" +
+      model);
   ASSERT_TRUE(reference);
   auto inputs = reference->MakeInputs(0);
   ASSERT_TRUE(inputs);
@@ -200,8 +203,8 @@ TEST(LoadReferenceTest, SaysWhyAModelDoesNotCompile) {
 }
 
 TEST(LoadReferenceTest, ImportsFromTheModelsFolder) {
-  ProblemSpec spec = SpecOf("from neighbour_of_model import helper\n" +
-                            WithForward("return helper(x)"));
+  ProblemSpec spec =
+      SpecOf("from neighbour_of_model import helper\n" + WithForward("return helper(x)"));
   std::string folder = spec.path.substr(0, spec.path.rfind('/'));
   std::ofstream(folder + "/neighbour_of_model.py") << "def helper(x):\n    return x @ x\n";
   EXPECT_EQ(LoadError(spec),

@@ -1,8 +1,8 @@
 #include "reference/python/models.h"
 
-#include <fstream>
-
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 #include "util/file.h"
 
@@ -54,9 +54,13 @@ std::string WithForward(const std::string& body, const std::string& init) {
          "class Model(nn.Module):\n"
          "    def __init__(self):\n"
          "        super().__init__()\n"
-         "        " + init + "\n"
+         "        " +
+         init +
+         "\n"
          "    def forward(self, x):\n"
-         "        " + body + "\n"
+         "        " +
+         body +
+         "\n"
          "def get_inputs():\n"
          "    return [torch.rand(N, 4)]\n"
          "def get_init_inputs():\n"

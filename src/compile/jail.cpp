@@ -28,6 +28,13 @@ constexpr long kLandlockAddRule = 445;
 constexpr long kLandlockRestrictSelf = 446;
 constexpr uint32_t kCreateRulesetVersion = 1;
 constexpr int kRulePathBeneath = 1;
+// AddressSanitizer reserves terabytes of address space.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kCanLimitMemory = false;
+#else
+constexpr bool kCanLimitMemory = true;
+#endif
+
 constexpr uint64_t kWriteFile = 1u << 1, kReadFile = 1u << 2, kReadDir = 1u << 3;
 constexpr uint64_t kRemoveFile = 1u << 5, kMakeReg = 1u << 8, kTruncate = 1u << 14;
 
@@ -182,7 +189,8 @@ Result<void> EnterJail(JailKind kind, const JailLimits& limits) {
       !Limit(RLIMIT_CPU, static_cast<rlim_t>(std::ceil(limits.cpu_seconds)))) {
     return Failed("setrlimit(RLIMIT_CPU)");
   }
-  if (limits.memory_bytes > 0 && !Limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory_bytes))) {
+  if (kCanLimitMemory && limits.memory_bytes > 0 &&
+      !Limit(RLIMIT_AS, static_cast<rlim_t>(limits.memory_bytes))) {
     return Failed("setrlimit(RLIMIT_AS)");
   }
   return {};

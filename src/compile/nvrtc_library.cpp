@@ -168,28 +168,25 @@ Result<std::vector<std::string>> IncludeDirs(const NvrtcLibrary& library,
   roots.push_back("/usr/local/cuda/include");
   for (const std::string& root : WheelRoots()) roots.push_back(root + "/include");
 
-  std::vector<std::string> dirs = places.include_dirs;
-  const auto any_has = [&](const std::string& file) {
-    return std::any_of(dirs.begin(), dirs.end(),
-                       [&](const std::string& dir) { return IsFile(dir + "/" + file); });
-  };
+  // One root has to have everything: headers of two CUDA versions do not mix.
+  constexpr const char* kNeeded[] = {"cuda_fp16.h", "crt/host_defines.h", "cuda/std/cstdint"};
   for (const std::string& root : roots) {
-    if (any_has("cuda_fp16.h") && any_has("cuda/std/cstdint")) break;
-    std::error_code error;
-    if (!any_has("cuda_fp16.h") && IsFile(root + "/cuda_fp16.h")) dirs.push_back(RealPath(root));
-    if (!any_has("cuda/std/cstdint") && IsFile(root + "/cccl/cuda/std/cstdint")) {
-      dirs.push_back(RealPath(root) + "/cccl");
-    }
+    std::vector<std::string> dirs = places.include_dirs;
+    dirs.push_back(RealPath(root));
+    dirs.push_back(RealPath(root) + "/cccl");
+    const bool complete =
+        std::all_of(std::begin(kNeeded), std::end(kNeeded), [&](const char* file) {
+          return std::any_of(dirs.begin(), dirs.end(),
+                             [&](const std::string& dir) { return IsFile(dir + "/" + file); });
+        });
+    if (complete) return dirs;
   }
-  for (const char* file : {"cuda_fp16.h", "cuda/std/cstdint", "crt/host_defines.h"}) {
-    if (any_has(file)) continue;
-    return Fail(ErrorCode::kEnvironment,
-                std::string("The CUDA header <") + file + "> was found in none of " +
-                    util::Join(roots, ", ") +
-                    ". Install the CUDA 13.0 toolkit, or the packages nvidia-cuda-cccl and "
-                    "nvidia-cuda-crt beside torch, or name the folder with --include-dir.");
-  }
-  return dirs;
+  return Fail(ErrorCode::kEnvironment,
+              "No folder has all of the CUDA headers (" +
+                  util::Join({std::begin(kNeeded), std::end(kNeeded)}, ", ") + "; looked in " +
+                  util::Join(roots, ", ") +
+                  "). Install the CUDA 13.0 toolkit, or the packages nvidia-cuda-cccl and "
+                  "nvidia-cuda-crt beside torch, or name a folder with --include-dir.");
 }
 
 }  // namespace cudaagent::compile

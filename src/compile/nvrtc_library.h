@@ -66,9 +66,9 @@ class NvrtcLibrary {
   std::string path_, version_, fingerprint_;
 };
 
-// The -I folders, in order: --include-dir, then the toolkit's include and include/cccl (the toolkit
-// or the wheel that the library belongs to, else CUDA_HOME, CUDA_PATH, /usr/local/cuda, the
-// wheels). kEnvironment where no folder has cuda_fp16.h and cuda/std/cstdint.
+// The -I folders, in order: --include-dir, then `include` and `include/cccl` of the first complete
+// root: the one the library belongs to, CUDA_HOME, CUDA_PATH, /usr/local/cuda, the wheels.
+// kEnvironment where none is complete.
 Result<std::vector<std::string>> IncludeDirs(const NvrtcLibrary& library,
                                              const ToolkitPlaces& places);
 

@@ -21,7 +21,7 @@ namespace cudaagent::compile {
 namespace {
 
 constexpr int kDriverFd = 3;
-constexpr int kExitOk = 0, kExitBroken = 1, kExitUsage = 2, kExitCandidate = 4,
+constexpr int kExitOk = 0, kExitBroken = 3, kExitUsage = 2, kExitCandidate = 4,
               kExitEnvironment = 6;
 
 bool Send(int fd, const protocol::FromChild& message) {

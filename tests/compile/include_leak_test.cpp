@@ -141,7 +141,8 @@ TEST_P(IncludeLeakTest, HeadersOfTheToolkitStillWork) {
   EXPECT_TRUE(reply.ok) << reply.message << reply.report.log;
 }
 
-INSTANTIATE_TEST_SUITE_P(Jails, IncludeLeakTest, testing::Values("landlock", "chroot"));
+INSTANTIATE_TEST_SUITE_P(Jails, IncludeLeakTest, testing::Values("landlock", "chroot"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace cudaagent::compile

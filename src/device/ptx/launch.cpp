@@ -165,6 +165,7 @@ class BlockRunner {
     // 0xff bytes: NaN where somebody reads what nobody wrote.
     std::memset(block.shared, 0xff, launch_.shared_bytes);
     std::memset(block.shared_written, 0, launch_.shared_bytes);
+    block.shared_unwritten = launch_.shared_bytes;
     for (uint32_t n = 0; n < n_warps_; ++n) {
       Warp& warp = memory.warps[n];
       warp.base[0] = memory.registers + static_cast<size_t>(n) * kernel_.register_bytes;

@@ -15,7 +15,7 @@ struct Allocation {
   const char* name = "";
   bool writable = false;
   bool* touched = nullptr;       // set when a launch accesses it
-  uint8_t* written = nullptr;    // one byte per byte, 0 = never written; null where all is initialised
+  uint8_t* written = nullptr;    // one byte per byte, 1 = written, 0 = never; null: all is initialised
 };
 
 enum class FaultKind : uint8_t {
@@ -108,7 +108,8 @@ struct BlockState {
   uint64_t index = 0;
   uint32_t x = 0, y = 0, z = 0;
   uint8_t* shared = nullptr;
-  uint8_t* shared_written = nullptr;      // one byte per byte
+  uint8_t* shared_written = nullptr;      // one byte per byte, 1 = written
+  uint32_t shared_unwritten = 0;          // how many are 0
   Barrier barriers[kBarriers];
   uint64_t clock = 0;                     // warp instructions of finished quanta
 };

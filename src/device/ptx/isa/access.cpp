@@ -18,10 +18,22 @@ bool Fault(Warp& w, FaultKind kind, int lane, uint64_t address, uint32_t bytes, 
   return false;
 }
 
-bool AllWritten(const uint8_t* written, uint32_t n) {
-  uint8_t all = 1;
-  for (uint32_t i = 0; i < n; ++i) all &= written[i];
-  return all != 0;
+// Written bytes are 1.
+inline bool AllWritten(const uint8_t* written, uint32_t n) {
+  if (n == 4) {
+    uint32_t word;
+    std::memcpy(&word, written, 4);
+    return word == 0x01010101u;
+  }
+  uint64_t all = 0x0101010101010101u;
+  uint32_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, written + i, 8);
+    all &= word;
+  }
+  for (; i < n; ++i) all &= written[i] != 0 ? ~uint64_t{0} : 0;
+  return all == 0x0101010101010101u;
 }
 // A vector access may take in padding nobody wrote: it counts as read where any byte is written.
 bool Initialised(const uint8_t* written, uint32_t bytes, uint32_t element) {
@@ -50,6 +62,60 @@ bool CheckGlobal(Warp& w, const Allocation* a, int lane, uint64_t address, uint3
   return true;
 }
 
+// Notes that shared bytes are written. Once all are, neither reads nor writes ask any more.
+inline void MarkShared(BlockState& b, uint8_t* written, uint32_t n) {
+  uint32_t fresh = 0;
+  for (uint32_t i = 0; i < n; ++i) fresh += written[i] ^ 1u;
+  std::memset(written, 1, n);
+  b.shared_unwritten -= fresh;
+}
+
+// Whether all lanes name one address or follow one another, for a full warp.
+template <class A>
+inline Access::Kind PatternOf(const A* a, uint32_t bytes) {
+  A same = 0, step = 0, first = a[0];
+  for (int l = 0; l < kLanes; ++l) {
+    same |= a[l] ^ first;
+    step |= a[l] - first - static_cast<A>(l) * static_cast<A>(bytes);
+  }
+  return step == 0 ? Access::kConsecutive : same == 0 ? Access::kUniform : Access::kScattered;
+}
+
+// A full warp's access of one address or of consecutive ones, all checks in one. False: something is
+// wrong or unusual, and the lane by lane path finds out what.
+inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+  if ((first & (bytes - 1)) != 0) return false;
+  ThreadState& t = *w.thread;
+  const Allocation* a = t.last;
+  if (a == nullptr || first < a->begin || first + span > a->end) a = FindAllocation(t, first, span);
+  if (a == nullptr || (use != Use::kRead && !a->writable)) return false;
+  if (a->written != nullptr) {
+    uint8_t* written = a->written + (first - a->begin);
+    if (use == Use::kRead && !AllWritten(written, span)) return false;
+    if (use == Use::kWrite) std::memset(written, 1, span);
+  }
+  ++t.counters.requests;
+  t.counters.bytes += kLanes * bytes;
+  t.counters.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
+  access.host[0] = reinterpret_cast<uint8_t*>(first);
+  return true;
+}
+inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+  BlockState& b = *w.block;
+  uint32_t limit = w.thread->launch->shared_bytes;
+  if ((first & (bytes - 1)) != 0 || first > limit || span > limit - first) return false;
+  if (b.shared_unwritten != 0) {
+    uint8_t* written = b.shared_written + first;
+    if (use == Use::kRead && !AllWritten(written, span)) return false;
+    if (use == Use::kWrite) MarkShared(b, written, span);
+  }
+  Counters& c = w.thread->counters;
+  ++c.shared_requests;
+  c.wavefronts += (span + 127) / 128;
+  access.host[0] = b.shared + first;
+  return true;
+}
+
 bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32_t element, Use use,
             Access& access) {
   ThreadState& t = *w.thread;
@@ -57,40 +123,6 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
   uint32_t lanes = static_cast<uint32_t>(__builtin_popcount(m));
   ++c.requests;
   c.bytes += lanes * bytes;
-  uint64_t first = address[0];
-  if (m == kAllLanes && (first & (bytes - 1)) == 0) {
-    uint64_t same = 0, step = 0;
-    for (int l = 0; l < kLanes; ++l) {
-      same |= address[l] ^ first;
-      step |= address[l] - first - static_cast<uint64_t>(l) * bytes;
-    }
-    if (step == 0 || (same == 0 && use == Use::kRead)) {
-      uint32_t span = step == 0 ? bytes * kLanes : bytes;
-      const Allocation* a = FindAllocation(t, first, span);
-      bool plain = a != nullptr && (use == Use::kRead || a->writable);
-      if (plain && a->written != nullptr) {
-        uint8_t* written = a->written + (first - a->begin);
-        if (use == Use::kWrite) {
-          std::memset(written, 1, span);
-        } else {
-          plain = AllWritten(written, span);
-        }
-      }
-      if (plain) {
-        c.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
-        if (step == 0 && use != Use::kAtomic) {
-          access.kind = Access::kConsecutive;
-          access.host[0] = reinterpret_cast<uint8_t*>(first);
-        } else if (step == 0) {
-          for (int l = 0; l < kLanes; ++l) access.host[l] = reinterpret_cast<uint8_t*>(address[l]);
-        } else {
-          access.kind = Access::kUniform;
-          access.host[0] = reinterpret_cast<uint8_t*>(first);
-        }
-        return true;
-      }
-    }
-  }
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
     uint64_t at = address[l];
@@ -110,26 +142,6 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
   BlockState& b = *w.block;
   uint32_t limit = w.thread->launch->shared_bytes;
   ++c.shared_requests;
-  uint32_t first = static_cast<uint32_t>(wide[0]);
-  if (m == kAllLanes && use != Use::kAtomic && (first & (bytes - 1)) == 0) {
-    uint64_t same = 0, step = 0;
-    for (int l = 0; l < kLanes; ++l) {
-      same |= wide[l] ^ wide[0];
-      step |= wide[l] - wide[0] - static_cast<uint64_t>(l) * bytes;
-    }
-    bool run = step == 0;
-    if (run || (same == 0 && use == Use::kRead)) {
-      uint32_t span = run ? bytes * kLanes : bytes;
-      if (wide[0] <= limit && span <= limit - wide[0] &&
-          (use == Use::kWrite || AllWritten(b.shared_written + first, span))) {
-        if (use == Use::kWrite) std::memset(b.shared_written + first, 1, span);
-        c.wavefronts += (span + 127) / 128;
-        access.kind = run ? Access::kConsecutive : Access::kUniform;
-        access.host[0] = b.shared + first;
-        return true;
-      }
-    }
-  }
   uint32_t address[kLanes];
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
@@ -139,12 +151,13 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
       return Fault(w, FaultKind::kSharedBounds, l, at, bytes, element, use);
     }
     uint8_t* written = b.shared_written + at;
+    access.host[l] = b.shared + at;
+    address[l] = static_cast<uint32_t>(at);
+    if (b.shared_unwritten == 0) continue;
     if (use != Use::kWrite && !Initialised(written, bytes, element)) {
       return Fault(w, FaultKind::kSharedUninitialised, l, at, bytes, element, use);
     }
-    if (use != Use::kRead) std::memset(written, 1, bytes);
-    address[l] = static_cast<uint32_t>(at);
-    access.host[l] = b.shared + at;
+    if (use != Use::kRead) MarkShared(b, written, bytes);
   }
   c.wavefronts += CountWavefronts(address, bytes, m);
   return true;
@@ -155,8 +168,24 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
 // Local memory is one run of bytes per lane.
 bool Resolve(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
              Access& access) {
-  alignas(64) uint64_t address[kLanes];
+  if (in.hot) w.quantum -= 512;
   uint64_t offset = static_cast<uint64_t>(in.imm);
+  if (m == kAllLanes && use != Use::kAtomic) {
+    access.kind = in.wide_address ? PatternOf(At<uint64_t>(w, in.op[4]), bytes)
+                                  : PatternOf(At<uint32_t>(w, in.op[4]), bytes);
+    if (access.kind == Access::kConsecutive || (access.kind == Access::kUniform && use == Use::kRead)) {
+      uint64_t first = in.wide_address ? *At<uint64_t>(w, in.op[4]) + offset
+                                       : static_cast<uint32_t>(*At<uint32_t>(w, in.op[4]) + static_cast<uint32_t>(offset));
+      uint32_t span = access.kind == Access::kConsecutive ? bytes * kLanes : bytes;
+      uint64_t window = in.place == Place::kGeneric ? first & kWindowMask : 0;
+      bool global = in.place == Place::kGlobal || in.place == Place::kConst || (in.place == Place::kGeneric && window == 0);
+      bool shared = in.place == Place::kShared || (in.place == Place::kGeneric && window == kSharedWindow);
+      if (global && GlobalRun(w, first, span, bytes, use, access)) return true;
+      if (shared && SharedRun(w, first & ~window, span, bytes, use, access)) return true;
+    }
+    access.kind = Access::kScattered;
+  }
+  alignas(64) uint64_t address[kLanes];
   if (in.wide_address) {
     const uint64_t* a = At<uint64_t>(w, in.op[4]);
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + offset;
@@ -164,7 +193,6 @@ bool Resolve(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t elem
     const uint32_t* a = At<uint32_t>(w, in.op[4]);
     for (int l = 0; l < kLanes; ++l) address[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
   }
-  if (in.hot) w.quantum -= 512;
   if (in.place == Place::kGlobal || in.place == Place::kConst) {
     return Global(w, address, m, bytes, element, use, access);
   }

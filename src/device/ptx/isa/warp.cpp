@@ -5,13 +5,6 @@
 namespace cudaagent::device::ptx::PTX_ISA {
 namespace {
 
-// Leaves the lanes of `m` where they were parked; the others go on.
-Step LeaveParked(Warp& w, uint32_t m) {
-  w.mask &= ~m;
-  if (w.mask == 0) return Step::kReschedule;
-  return Step::kNext;
-}
-
 Step SyncFault(Warp& w, int lane, uint32_t need, FaultKind kind = FaultKind::kSync) {
   FaultState& f = w.thread->fault;
   f.kind = kind;
@@ -23,31 +16,43 @@ Step SyncFault(Warp& w, int lane, uint32_t need, FaultKind kind = FaultKind::kSy
   return Step::kFault;
 }
 
-// kNext: go on with *all. Else what the handler must return.
-Step Together(Warp& w, uint32_t mask_op, uint32_t m, uint32_t* all) {
-  uint32_t need = At<uint32_t>(w, mask_op)[__builtin_ctz(m)];
-  uint32_t strange = m & ~need;
-  if (strange != 0) return SyncFault(w, __builtin_ctz(strange), need);
-  *all = m;
-  if ((need & w.alive & ~m) == 0) return Step::kNext;
-  if (GatherLanes(w, need, m, all)) {
-    w.mask |= *all;
-    return Step::kNext;
-  }
-  return LeaveParked(w, m) == Step::kNext ? Step::kJump : Step::kReschedule;
+// The lanes of `m` that name the same members as the lowest one does.
+inline uint32_t SameMask(Warp& w, uint32_t mask_op, uint32_t m, uint32_t* need) {
+  const uint32_t* masks = At<uint32_t>(w, mask_op);
+  *need = masks[__builtin_ctz(m)];
+  if ((mask_op & kLiteral) != 0) return m;
+  uint32_t same = 0;
+  EachLane(m, [&](int l) { same |= masks[l] == *need ? 1u << l : 0u; });
+  return same;
 }
 
-// Runs F(all) when the lanes are together. A parked group's others go on with the next instruction.
+// The lanes of `parked` wait; the others go on.
+Step Leave(Warp& w, uint32_t parked) {
+  if (parked == 0) return Step::kNext;
+  w.mask &= ~parked;
+  if (w.mask == 0) return Step::kReschedule;
+  ++w.pc;
+  return Step::kJump;
+}
+
+// Runs F(lanes) for each set of lanes that name the same members, once all those are here.
 template <class F>
 Step Gathered(Warp& w, uint32_t mask_op, uint32_t m, F f) {
-  uint32_t all = 0;
-  Step step = Together(w, mask_op, m, &all);
-  if (step == Step::kNext) {
-    f(all);
-  } else if (step == Step::kJump) {
-    ++w.pc;
+  uint32_t parked = 0;
+  while (m != 0) {
+    uint32_t need = 0, same = SameMask(w, mask_op, m, &need), all = same;
+    if ((same & ~need) != 0) return SyncFault(w, __builtin_ctz(same & ~need), need);
+    if ((need & w.alive & ~same) == 0) {
+      f(all);
+    } else if (GatherLanes(w, need, same, &all)) {
+      w.mask |= all;
+      f(all);
+    } else {
+      parked |= same;
+    }
+    m &= ~same;
   }
-  return step;
+  return Leave(w, parked);
 }
 
 // shfl.sync d|p, a, b, c, membermask: op = d, a, b, c, membermask, p.
@@ -60,26 +65,22 @@ Step Shuffle(Warp& w, const Instr& in, uint32_t m) {
     const uint32_t* c = At<uint32_t>(w, in.op[3]);
     alignas(64) uint32_t t[kLanes];
     uint32_t valid = 0;
-    for (int l = 0; l < kLanes; ++l) {
-      uint32_t lane = static_cast<uint32_t>(l), by = b[l] & 31, clamp = c[l] & 31, segment = c[l] >> 8 & 31;
-      uint32_t top = (lane & segment) | (clamp & ~segment), bottom = lane & segment;
-      int from = 0;
-      bool in_range = false;
-      if (kMode == 0) {
-        from = l - static_cast<int>(by);
-        in_range = from >= static_cast<int>(top);
-      } else if (kMode == 1) {
-        from = l + static_cast<int>(by);
-        in_range = from <= static_cast<int>(top);
-      } else if (kMode == 2) {
-        from = static_cast<int>(lane ^ by);
-        in_range = from <= static_cast<int>(top);
-      } else {
-        from = static_cast<int>(bottom | (by & ~segment));
-        in_range = from <= static_cast<int>(top);
-      }
+    auto lane = [&](int l, uint32_t by, uint32_t bound) {
+      uint32_t clamp = bound & 31, segment = bound >> 8 & 31, self = static_cast<uint32_t>(l);
+      int top = static_cast<int>((self & segment) | (clamp & ~segment));
+      int from = kMode == 0   ? l - static_cast<int>(by)
+                 : kMode == 1 ? l + static_cast<int>(by)
+                 : kMode == 2 ? static_cast<int>(self ^ by)
+                              : static_cast<int>((self & segment) | (by & ~segment));
+      bool in_range = kMode == 0 ? from >= top : from <= top;
       t[l] = a[in_range ? from & 31 : l];
       valid |= in_range ? 1u << l : 0u;
+    };
+    if ((in.op[2] & in.op[3] & kLiteral) != 0) {
+      uint32_t by = b[0] & 31, bound = c[0];
+      for (int l = 0; l < kLanes; ++l) lane(l, by, bound);
+    } else {
+      for (int l = 0; l < kLanes; ++l) lane(l, b[l] & 31, c[l]);
     }
     if (in.op[0] != kNoOperand) Blend(d, t, all);
     SetPredicate(w, in.op[5], valid, all);
@@ -150,11 +151,14 @@ Step ActiveMask(Warp& w, const Instr& in, uint32_t m) {
 }
 
 Step BarWarp(Warp& w, const Instr& in, uint32_t m) {
-  uint32_t need = At<uint32_t>(w, in.op[0])[__builtin_ctz(m)];
-  uint32_t strange = m & ~need;
-  if (strange != 0) return SyncFault(w, __builtin_ctz(strange), need);
-  if ((need & w.alive & ~m) == 0 || GatherWarp(w, need, m)) return Step::kNext;
-  return LeaveParked(w, m);
+  uint32_t parked = 0;
+  while (m != 0) {
+    uint32_t need = 0, same = SameMask(w, in.op[0], m, &need);
+    if ((same & ~need) != 0) return SyncFault(w, __builtin_ctz(same & ~need), need);
+    if ((need & w.alive & ~same) != 0 && !GatherWarp(w, need, same)) parked |= same;
+    m &= ~same;
+  }
+  return Leave(w, parked);
 }
 
 // op[2] barrier, op[3] thread count or none. bar.red: op[0] result, op[4] predicate, aux the operation,

@@ -46,13 +46,15 @@ struct Instr {
   uint32_t extra = 0;           // index into Kernel::extras, or an opcode's own small number
   uint32_t line = 0;            // of the candidate's source
   Cls cls = Cls::kAlu;
-  uint8_t width[3] = {0, 0, 0}; // register bytes of operands where the opcode does not fix them
+  uint8_t width[2] = {0, 0};    // register bytes of op[0], op[1] where the opcode does not fix them
   Place place = Place::kGlobal;
   bool wide_address = true;     // the address register has 64 bits
   bool sign = false;
   uint8_t aux = 0;              // a handler's own small number
   bool hot = false;             // a volatile or acquiring access: shortens the quantum (spin loops)
 };
+
+static_assert(sizeof(Instr) == 64, "one cache line");
 
 // Longer operand lists: vectors of more than four, matrix fragments, calls.
 struct Extra {

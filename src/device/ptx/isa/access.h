@@ -6,6 +6,9 @@
 
 namespace cudaagent::device::ptx::PTX_ISA {
 
+// What a volatile or acquiring access takes of the quantum: a loop that spins on one yields soon.
+inline constexpr int64_t kHotCost = 512;
+
 enum class Use : uint8_t { kRead, kWrite, kAtomic };
 
 struct Access {
@@ -14,8 +17,117 @@ struct Access {
   uint8_t* host[kLanes];     // of active lanes; kUniform and kConsecutive: [0] is lane 0's
 };
 
-// False: Thread::fault was filled.
-bool Resolve(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
-             Access& access);
+// Written bytes are 1.
+inline bool AllWritten(const uint8_t* written, uint32_t n) {
+  if (n == 4) {
+    uint32_t word;
+    std::memcpy(&word, written, 4);
+    return word == 0x01010101u;
+  }
+  uint64_t all = 0x0101010101010101u;
+  uint32_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t word;
+    std::memcpy(&word, written + i, 8);
+    all &= word;
+  }
+  for (; i < n; ++i) all &= written[i] != 0 ? ~uint64_t{0} : 0;
+  return all == 0x0101010101010101u;
+}
+
+// Notes that shared bytes are written. Once all are, neither reads nor writes ask any more.
+inline void MarkShared(BlockState& b, uint8_t* written, uint32_t n) {
+  uint32_t fresh = 0;
+  for (uint32_t i = 0; i < n; ++i) fresh += written[i] ^ 1u;
+  std::memset(written, 1, n);
+  b.shared_unwritten -= fresh;
+}
+
+// Whether all lanes of a full warp name one address or follow one another.
+template <uint32_t kBytes, class A>
+inline Access::Kind PatternOf(const A* a) {
+  A apart = a[1] - a[0];
+  if (apart == 0) {
+    A different = 0;
+    for (int l = 2; l < kLanes; ++l) different |= a[l] ^ a[0];
+    return different == 0 ? Access::kUniform : Access::kScattered;
+  }
+  if (apart != kBytes) return Access::kScattered;
+  A different = 0;
+  for (int l = 2; l < kLanes; ++l) different |= (a[l] - a[l - 1]) ^ A{kBytes};
+  return different == 0 ? Access::kConsecutive : Access::kScattered;
+}
+
+// A full warp's access of one address or of consecutive ones, all checks in one. False: something is
+// wrong or unusual, and the lane by lane path finds out what.
+inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+  if ((first & (bytes - 1)) != 0) return false;
+  ThreadState& t = *w.thread;
+  const Allocation* a = t.last;
+  if (a == nullptr || first < a->begin || first + span > a->end) a = FindAllocation(t, first, span);
+  if (a == nullptr || (use != Use::kRead && !a->writable)) return false;
+  if (a->written != nullptr) {
+    uint8_t* written = a->written + (first - a->begin);
+    if (use == Use::kRead && !AllWritten(written, span)) return false;
+    if (use == Use::kWrite) std::memset(written, 1, span);
+  }
+  ++t.counters.requests;
+  t.counters.bytes += kLanes * bytes;
+  t.counters.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
+  access.host[0] = reinterpret_cast<uint8_t*>(first);
+  return true;
+}
+inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+  BlockState& b = *w.block;
+  uint32_t limit = w.thread->launch->shared_bytes;
+  if ((first & (bytes - 1)) != 0 || first > limit || span > limit - first) return false;
+  if (b.shared_unwritten != 0) {
+    uint8_t* written = b.shared_written + first;
+    if (use == Use::kRead && !AllWritten(written, span)) return false;
+    if (use == Use::kWrite) MarkShared(b, written, span);
+  }
+  Counters& c = w.thread->counters;
+  ++c.shared_requests;
+  c.wavefronts += (span + 127) / 128;
+  access.host[0] = b.shared + first;
+  return true;
+}
+
+// Every active lane on its own; the same answers as Resolve, and every fault. False: the thread's
+// fault was filled.
+bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
+                  Access& access);
+
+// A full warp's load or store of one address or of consecutive ones: true with access.kind and
+// access.host[0] set. False: ask ResolveLanes.
+template <uint32_t kBytes, Use kUse>
+inline bool ResolveRun(Warp& w, const Instr& in, uint32_t m, Access& access) {
+  if (m != kAllLanes) return false;
+  if ((in.op[4] & kLiteral) != 0) {
+    access.kind = Access::kUniform;
+  } else {
+    access.kind = in.wide_address ? PatternOf<kBytes>(At<uint64_t>(w, in.op[4]))
+                                  : PatternOf<kBytes>(At<uint32_t>(w, in.op[4]));
+  }
+  if (access.kind == Access::kScattered || (access.kind == Access::kUniform && kUse != Use::kRead)) return false;
+  uint64_t offset = static_cast<uint64_t>(in.imm);
+  uint64_t first = in.wide_address ? *At<uint64_t>(w, in.op[4]) + offset
+                                   : static_cast<uint32_t>(*At<uint32_t>(w, in.op[4]) + static_cast<uint32_t>(offset));
+  uint32_t span = access.kind == Access::kConsecutive ? kBytes * kLanes : kBytes;
+  Place place = in.place;
+  if (place == Place::kGeneric) {
+    uint64_t window = first & kWindowMask;
+    place = window == 0 ? Place::kGlobal : window == kSharedWindow ? Place::kShared : Place::kLocal;
+    first &= ~window;
+  }
+  bool done = false;
+  if (place == Place::kShared) {
+    done = SharedRun(w, first, span, kBytes, kUse, access);
+  } else if (place == Place::kGlobal || place == Place::kConst) {
+    done = GlobalRun(w, first, span, kBytes, kUse, access);
+  }
+  if (done && in.hot) w.quantum -= kHotCost;
+  return done;
+}
 
 }  // namespace cudaagent::device::ptx::PTX_ISA

@@ -26,7 +26,7 @@ inline T Update(uint8_t* at, T b, T c) {
 template <class T, auto F>
 Step Atomic(Warp& w, const Instr& in, uint32_t m) {
   Access access;
-  if (!Resolve(w, in, m, sizeof(T), sizeof(T), Use::kAtomic, access)) return Step::kFault;
+  if (!ResolveLanes(w, in, m, sizeof(T), sizeof(T), Use::kAtomic, access)) return Step::kFault;
   const T* b = At<T>(w, in.op[1]);
   const T* c = in.op[2] == kNoOperand ? b : At<T>(w, in.op[2]);
   T* d = in.op[0] == kNoOperand ? nullptr : At<T>(w, in.op[0]);

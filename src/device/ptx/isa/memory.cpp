@@ -5,14 +5,9 @@
 namespace cudaagent::device::ptx::PTX_ISA {
 namespace {
 
-// Gives every lane its pointer where only lane 0 has one.
-inline void Spread(Access& access, uint32_t bytes) {
-  if (access.kind != Access::kConsecutive) return;
-  for (int l = 1; l < kLanes; ++l) access.host[l] = access.host[0] + l * bytes;
-}
-
 // Moves one loaded element to a register of `width` bytes, extended by sign or zero.
-inline void PutRegister(Warp& w, uint32_t op, int lane, uint64_t bits, int element, int width, bool sign) {
+inline void PutRegister(Warp& w, uint32_t op, int lane, uint64_t bits, int element, int width,
+                        bool sign) {
   if (op == kNoOperand) return;
   if (sign && element < 8) {
     int shift = 64 - 8 * element;
@@ -33,87 +28,81 @@ inline const uint32_t* Elements(Warp& w, const Instr& in) {
   return w.thread->launch->kernel->extras[in.extra].ops.data();
 }
 
+// Registers of another size than T, partial warps, scattered lanes.
 template <class T, int N>
-Step LoadOne(Warp& w, const Instr& in, uint32_t m) {
+[[gnu::noinline]] Step LoadLanes(Warp& w, const Instr& in, uint32_t m) {
   constexpr uint32_t kBytes = sizeof(T) * N;
   Access access;
-  if (!Resolve(w, in, m, kBytes, sizeof(T), Use::kRead, access)) return Step::kFault;
+  if (!ResolveLanes(w, in, m, kBytes, sizeof(T), Use::kRead, access)) return Step::kFault;
   const uint32_t* ops = Elements<T, N>(w, in);
   bool same_width = in.width[0] == sizeof(T);
-  if (access.kind == Access::kUniform) {
-    Vector<T, N> value;
-    std::memcpy(&value, access.host[0], kBytes);
-    for (int n = 0; n < N; ++n) {
-      if (ops[n] == kNoOperand) continue;
-      if (same_width) {
-        T* d = At<T>(w, ops[n]);
-        T v = value.v[n];
-        if (m == kAllLanes) {
-          for (int l = 0; l < kLanes; ++l) d[l] = v;
-        } else {
-          EachLane(m, [&](int l) { d[l] = v; });
-        }
-      } else {
-        EachLane(m, [&](int l) { PutRegister(w, ops[n], l, value.v[n], sizeof(T), in.width[0], in.sign); });
-      }
-    }
-    return Step::kNext;
-  }
-  if (access.kind == Access::kConsecutive && same_width) {
-    const Vector<T, N>* p = reinterpret_cast<const Vector<T, N>*>(access.host[0]);
-    for (int n = 0; n < N; ++n) {
-      if (ops[n] == kNoOperand) continue;
-      T* d = At<T>(w, ops[n]);
-#pragma GCC ivdep
-      for (int l = 0; l < kLanes; ++l) d[l] = p[l].v[n];
-    }
-    return Step::kNext;
-  }
-  if (same_width) {
-    EachLane(m, [&](int l) {
-      Vector<T, N> value;
-      std::memcpy(&value, access.host[l], kBytes);
-      for (int n = 0; n < N; ++n) {
-        if (ops[n] != kNoOperand) At<T>(w, ops[n])[l] = value.v[n];
-      }
-    });
-    return Step::kNext;
-  }
-  Spread(access, kBytes);
   EachLane(m, [&](int l) {
     Vector<T, N> value;
     std::memcpy(&value, access.host[l], kBytes);
-    for (int n = 0; n < N; ++n) PutRegister(w, ops[n], l, value.v[n], sizeof(T), in.width[0], in.sign);
+    for (int n = 0; n < N; ++n) {
+      if (!same_width) {
+        PutRegister(w, ops[n], l, value.v[n], sizeof(T), in.width[0], in.sign);
+      } else if (ops[n] != kNoOperand) {
+        At<T>(w, ops[n])[l] = value.v[n];
+      }
+    }
   });
   return Step::kNext;
 }
 
-// Registers wider than T give their low bytes.
 template <class T, int N>
-Step StoreOne(Warp& w, const Instr& in, uint32_t m) {
+Step LoadOne(Warp& w, const Instr& in, uint32_t m) {
+  Access access;
+  if (in.width[0] != sizeof(T) || !ResolveRun<sizeof(T) * N, Use::kRead>(w, in, m, access)) {
+    return LoadLanes<T, N>(w, in, m);
+  }
+  const uint32_t* ops = Elements<T, N>(w, in);
+  const Vector<T, N>* p = reinterpret_cast<const Vector<T, N>*>(access.host[0]);
+  for (int n = 0; n < N; ++n) {
+    if (ops[n] == kNoOperand) continue;
+    T* d = At<T>(w, ops[n]);
+    if (access.kind == Access::kUniform) {
+      T v = p->v[n];
+      for (int l = 0; l < kLanes; ++l) d[l] = v;
+    } else {
+#pragma GCC ivdep
+      for (int l = 0; l < kLanes; ++l) d[l] = p[l].v[n];
+    }
+  }
+  return Step::kNext;
+}
+
+// Registers wider than T give their low bytes. Lanes at one address: the highest lane's value stays.
+template <class T, int N>
+[[gnu::noinline]] Step StoreLanes(Warp& w, const Instr& in, uint32_t m) {
   constexpr uint32_t kBytes = sizeof(T) * N;
   Access access;
-  if (!Resolve(w, in, m, kBytes, sizeof(T), Use::kWrite, access)) return Step::kFault;
+  if (!ResolveLanes(w, in, m, kBytes, sizeof(T), Use::kWrite, access)) return Step::kFault;
   const uint32_t* ops = Elements<T, N>(w, in);
   const uint8_t* sources[N];
   uint32_t stride = in.width[0];
   for (int n = 0; n < N; ++n) sources[n] = At<uint8_t>(w, ops[n]);
-  if (access.kind == Access::kConsecutive && stride == sizeof(T)) {
-    Vector<T, N>* p = reinterpret_cast<Vector<T, N>*>(access.host[0]);
-    for (int n = 0; n < N; ++n) {
-      const T* s = reinterpret_cast<const T*>(sources[n]);
-#pragma GCC ivdep
-      for (int l = 0; l < kLanes; ++l) p[l].v[n] = s[l];
-    }
-    return Step::kNext;
-  }
-  Spread(access, kBytes);
-  // Lanes at one address: the highest lane's value stays.
   EachLane(m, [&](int l) {
     Vector<T, N> value;
     for (int n = 0; n < N; ++n) std::memcpy(&value.v[n], sources[n] + l * stride, sizeof(T));
     std::memcpy(access.host[l], &value, kBytes);
   });
+  return Step::kNext;
+}
+
+template <class T, int N>
+Step StoreOne(Warp& w, const Instr& in, uint32_t m) {
+  Access access;
+  if (in.width[0] != sizeof(T) || !ResolveRun<sizeof(T) * N, Use::kWrite>(w, in, m, access)) {
+    return StoreLanes<T, N>(w, in, m);
+  }
+  const uint32_t* ops = Elements<T, N>(w, in);
+  Vector<T, N>* p = reinterpret_cast<Vector<T, N>*>(access.host[0]);
+  for (int n = 0; n < N; ++n) {
+    const T* s = At<T>(w, ops[n]);
+#pragma GCC ivdep
+    for (int l = 0; l < kLanes; ++l) p[l].v[n] = s[l];
+  }
   return Step::kNext;
 }
 

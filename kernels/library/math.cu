@@ -61,5 +61,5 @@ __device__ __forceinline__ float Mish(float x) {
 
 //@ LogSumExp
 __device__ __forceinline__ float LogSumExp(float max, float sum) {
-  return isinf(max) ? max : max + logf(sum);
+  return fabsf(max) == INFINITY ? max : max + logf(sum);
 }

@@ -47,7 +47,9 @@ Shape ChooseShape(const Program& program, const KernelStyle& style, int held_ten
     shape.items = static_cast<int>(items);
     return shape;
   }
-  shape.threads = shape.lanes = style.row_threads;
+  shape.threads = style.row_threads;
+  while (shape.threads > 64 && shape.threads / 2 >= vectors) shape.threads /= 2;
+  shape.lanes = shape.threads;
   return shape;
 }
 

@@ -1,4 +1,7 @@
 # The CPU device's tests link device_ptx alone: no torch, no CUDA.
+if(NOT CUDAAGENT_CPU_DEVICE)
+  return()
+endif()
 file(GLOB ptx_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/ptx/*.cpp)
 add_executable(device_ptx_test ${ptx_tests})
 target_link_libraries(device_ptx_test PRIVATE device_ptx GTest::gtest GTest::gmock GTest::gtest_main

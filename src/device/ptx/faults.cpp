@@ -32,7 +32,10 @@ std::string Where(const FaultState& f, const LaunchState& launch) {
 }
 
 std::string Doing(const FaultState& f) {
-  return std::string(f.atomic ? "updates " : f.write ? "writes " : "reads ") + Plural(f.bytes, "byte");
+  return std::string(f.atomic  ? "updates "
+                     : f.write ? "writes "
+                               : "reads ") +
+         Plural(f.bytes, "byte");
 }
 
 // "x[12]" or, where the address is no multiple of the element, "byte 49 of x".
@@ -49,7 +52,8 @@ std::string Size(uint64_t bytes, uint32_t element) {
 }
 
 // The sentence's end for an access that is not inside [begin, end).
-std::string Outside(const FaultState& f, const std::string& name, uint64_t begin, uint64_t end, uint64_t at) {
+std::string Outside(const FaultState& f, const std::string& name, uint64_t begin, uint64_t end,
+                    uint64_t at) {
   int64_t offset = static_cast<int64_t>(at - begin);
   std::string text = " at " + Spot(name, offset, f.element) + ", ";
   if (at < begin) {
@@ -85,9 +89,11 @@ Fault Bounds(const FaultState& f, const LaunchState& launch) {
   uint64_t distance;
   const Allocation* nearest = Nearest(launch, f.address, &distance);
   if (nearest == nullptr || distance > (uint64_t{1} << 32)) {
-    return {Verdict::kOutOfBounds, start + " at address " + Hex(f.address) + ", which lies in no buffer"};
+    return {Verdict::kOutOfBounds,
+            start + " at address " + Hex(f.address) + ", which lies in no buffer"};
   }
-  return {Verdict::kOutOfBounds, start + Outside(f, nearest->name, nearest->begin, nearest->end, f.address)};
+  return {Verdict::kOutOfBounds,
+          start + Outside(f, nearest->name, nearest->begin, nearest->end, f.address)};
 }
 
 // A shared variable's name and bounds around or before an address.
@@ -115,14 +121,16 @@ Fault InSpace(const FaultState& f, const LaunchState& launch, const char* space,
   } else {
     text += std::string(" of ") + space + " at byte " + std::to_string(f.address) + ", " +
             (f.address >= limit ? Plural(f.address - limit, "byte") + " past its end"
-                                : "the last " + std::to_string(f.address + f.bytes - limit) + " of them past its end") +
+                                : "the last " + std::to_string(f.address + f.bytes - limit) +
+                                      " of them past its end") +
             " (" + Plural(limit, "byte") + ")";
   }
   return {Verdict::kOutOfBounds, text};
 }
 
 Fault SharedBounds(const FaultState& f, const LaunchState& launch) {
-  if (f.address >= (uint64_t{1} << 31)) return InSpace(f, launch, "shared memory", launch.shared_bytes);
+  if (f.address >= (uint64_t{1} << 31))
+    return InSpace(f, launch, "shared memory", launch.shared_bytes);
   SharedSpot spot = SharedAt(launch, f.address);
   std::string text = Where(f, launch) + Doing(f) + " of shared memory";
   if (spot.end == 0) return {Verdict::kOutOfBounds, text + ", but the launch gives it none"};
@@ -188,13 +196,14 @@ std::string WhoWaits(const BlockState& block, const LaunchState& launch) {
       if (shown == 4) continue;
       ++shown;
       std::string line = Line(launch, parked.pc);
-      text += (text.empty() ? "" : "; ") + std::string("warp ") + std::to_string(warp.index) + " lanes " +
-              Hex(parked.mask) + (line.empty() ? "" : " at " + line);
+      text += (text.empty() ? "" : "; ") + std::string("warp ") + std::to_string(warp.index) +
+              " lanes " + Hex(parked.mask) + (line.empty() ? "" : " at " + line);
       if (parked.wait == Wait::kBarrier) {
         const Barrier& barrier = block.barriers[parked.barrier];
         uint32_t expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
-        text += " in barrier " + std::to_string(parked.barrier) + " (" + std::to_string(barrier.arrived) +
-                " of " + std::to_string(expected) + " threads arrived)";
+        text += " in barrier " + std::to_string(parked.barrier) + " (" +
+                std::to_string(barrier.arrived) + " of " + std::to_string(expected) +
+                " threads arrived)";
       } else {
         text += " for lanes " + Hex(parked.need & warp.alive & ~parked.mask);
       }
@@ -211,21 +220,25 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
       return Bounds(f, launch);
     case FaultKind::kReadOnly: {
       std::string spot = Inside(f, launch, &name);
-      return {Verdict::kInputMutated, Where(f, launch) + Doing(f) + " at " + spot + ", but " + name + " is read-only"};
+      return {Verdict::kInputMutated,
+              Where(f, launch) + Doing(f) + " at " + spot + ", but " + name + " is read-only"};
     }
     case FaultKind::kMisaligned:
       return Misaligned(f, launch);
     case FaultKind::kUninitialised: {
       std::string spot = Inside(f, launch, &name);
-      return {Verdict::kDeviceFault, Where(f, launch) + Doing(f) + " at " + spot + ", which nothing has written yet"};
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + Doing(f) + " at " + spot + ", which nothing has written yet"};
     }
     case FaultKind::kSharedBounds:
       return SharedBounds(f, launch);
     case FaultKind::kSharedUninitialised: {
       SharedSpot spot = SharedAt(launch, f.address);
-      return {Verdict::kDeviceFault, Where(f, launch) + "reads uninitialised shared memory: " + Plural(f.bytes, "byte") +
-                                         " at " + Spot(spot.name, static_cast<int64_t>(f.address - spot.begin), f.element) +
-                                         ", which nothing has written in this block"};
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + "reads uninitialised shared memory: " + Plural(f.bytes, "byte") +
+                  " at " +
+                  Spot(spot.name, static_cast<int64_t>(f.address - spot.begin), f.element) +
+                  ", which nothing has written in this block"};
     }
     case FaultKind::kLocalBounds:
       return InSpace(f, launch, "the thread's local memory", launch.kernel->local_total);
@@ -234,20 +247,25 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
     case FaultKind::kTrap:
       return {Verdict::kDeviceFault, Where(f, launch) + "executes trap"};
     case FaultKind::kAssert:
-      return {Verdict::kDeviceFault, Where(f, launch) + "assertion '" + std::string(f.text) + "' fails"};
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + "assertion '" + std::string(f.text) + "' fails"};
     case FaultKind::kDeadlock:
-      return {Verdict::kDeviceFault, "kernel " + launch.kernel->shown + ", block " +
-                                         Triple(f.block % launch.grid[0], f.block / launch.grid[0] % launch.grid[1],
-                                                f.block / (uint64_t{launch.grid[0]} * launch.grid[1])) +
-                                         ": no thread can go on: " + std::string(f.text)};
+      return {Verdict::kDeviceFault,
+              "kernel " + launch.kernel->shown + ", block " +
+                  Triple(f.block % launch.grid[0], f.block / launch.grid[0] % launch.grid[1],
+                         f.block / (uint64_t{launch.grid[0]} * launch.grid[1])) +
+                  ": no thread can go on: " + std::string(f.text)};
     case FaultKind::kBudget:
-      return {Verdict::kTimedOut, "kernel " + launch.kernel->shown + " had not ended after its budget of " +
-                                      std::to_string(launch.budget) + " thread instructions" + std::string(f.text)};
+      return {Verdict::kTimedOut,
+              "kernel " + launch.kernel->shown + " had not ended after its budget of " +
+                  std::to_string(launch.budget) + " thread instructions" + std::string(f.text)};
     case FaultKind::kBarrierId:
-      return {Verdict::kDeviceFault, Where(f, launch) + "names barrier " + std::to_string(f.address) + ", but there are only 16"};
+      return {Verdict::kDeviceFault, Where(f, launch) + "names barrier " +
+                                         std::to_string(f.address) + ", but there are only 16"};
     case FaultKind::kSync:
-      return {Verdict::kDeviceFault, Where(f, launch) + "executes a warp-wide instruction whose mask " + Hex(f.address) +
-                                         " leaves out the thread's own lane " + std::to_string(f.lane)};
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + "executes a warp-wide instruction whose mask " + Hex(f.address) +
+                  " leaves out the thread's own lane " + std::to_string(f.lane)};
     case FaultKind::kNone:
       break;
   }

@@ -9,16 +9,17 @@ namespace {
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kGB = 1'000'000'000;
 
-// H200, H100 SXM: NVIDIA's data sheets (tensor figures without sparsity); 132 SMs, 227 KiB of shared
-// memory per block (CUDA programming guide, compute capability 9.0). 4.3 TB/s of the H200's 4.8 were
-// measured with a copy kernel on this project's test machine. A100 SXM 80 GB: data sheet, capability 8.0.
+// H200, H100 SXM: NVIDIA's data sheets (tensor figures without sparsity); 132 SMs, 227 KiB of
+// shared memory per block (CUDA programming guide, compute capability 9.0). 4.3 TB/s of the
+// H200's 4.8 were measured with a copy kernel on this project's test machine. A100 SXM 80 GB: data
+// sheet, capability 8.0.
 constexpr std::array<GpuModel, 3> kModels = {{
     {"h200", "NVIDIA H200", "sm_90a", 132, 1.755, 4300, 7000, 50 * kMiB, 141 * kGB, 227 * kKiB,
      228 * kKiB, 59.3, 494, 989, 2.5},
     {"h100", "NVIDIA H100 SXM", "sm_90a", 132, 1.755, 3000, 7000, 50 * kMiB, 80 * kGB, 227 * kKiB,
      228 * kKiB, 59.3, 494, 989, 2.5},
-    {"a100", "NVIDIA A100 SXM 80GB", "sm_80", 108, 1.41, 1800, 4500, 40 * kMiB, 80 * kGB, 163 * kKiB,
-     164 * kKiB, 19.5, 156, 312, 2.5},
+    {"a100", "NVIDIA A100 SXM 80GB", "sm_80", 108, 1.41, 1800, 4500, 40 * kMiB, 80 * kGB,
+     163 * kKiB, 164 * kKiB, 19.5, 156, 312, 2.5},
 }};
 
 }  // namespace
@@ -37,7 +38,8 @@ double EstimateKernelUs(const GpuModel& model, const KernelWork& work) {
   // functions at 16 lanes, matrix instructions at one per two cycles; shared memory delivers one
   // wavefront; the L1 serves 4 sectors; the L2 updates about one lane of an atomic.
   double sms = std::max(1.0, std::min<double>(model.sms, static_cast<double>(work.blocks)));
-  // A block too small to fill four schedulers cannot issue at their full rate unless others join it.
+  // A block too small to fill four schedulers cannot issue at their full rate unless others join
+  // it.
   double warps = std::max(1.0, work.threads_per_block / 32.0) *
                  std::max(1.0, static_cast<double>(work.blocks) / model.sms);
   double issue = std::min(4.0, std::max(1.0, warps / 2));

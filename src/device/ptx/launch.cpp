@@ -11,9 +11,9 @@
 namespace cudaagent::device::ptx {
 namespace {
 
-constexpr int64_t kQuantum = 1 << 16;      // warp instructions before other warps get their turn
-constexpr int kPatience = 64;              // rounds over a block's warps before another block may start
-constexpr size_t kMaxLiveBlocks = 512;     // per host thread
+constexpr int64_t kQuantum = 1 << 16;  // warp instructions before other warps get their turn
+constexpr int kPatience = 64;          // rounds over a block's warps before another block may start
+constexpr size_t kMaxLiveBlocks = 512;  // per host thread
 constexpr size_t kMaxLiveBytes = size_t{1} << 30;
 
 // The memory of one block in flight, reused from block to block.
@@ -40,51 +40,82 @@ struct Shared {
   FaultState fault;
 };
 
-uint32_t SpecialValue(Special what, const LaunchState& launch, const BlockState& block, uint32_t warp,
-                      uint32_t lane) {
+uint32_t SpecialValue(Special what, const LaunchState& launch, const BlockState& block,
+                      uint32_t warp, uint32_t lane) {
   uint32_t thread = warp * kLanes + lane;
   switch (what) {
-    case Special::kTidX: return thread % launch.ntid[0];
-    case Special::kTidY: return thread / launch.ntid[0] % launch.ntid[1];
-    case Special::kTidZ: return thread / (launch.ntid[0] * launch.ntid[1]);
-    case Special::kNtidX: return launch.ntid[0];
-    case Special::kNtidY: return launch.ntid[1];
-    case Special::kNtidZ: return launch.ntid[2];
-    case Special::kCtaidX: return block.x;
-    case Special::kCtaidY: return block.y;
-    case Special::kCtaidZ: return block.z;
-    case Special::kNctaidX: return launch.grid[0];
-    case Special::kNctaidY: return launch.grid[1];
-    case Special::kNctaidZ: return launch.grid[2];
-    case Special::kLaneId: return lane;
-    case Special::kWarpId: return warp;
-    case Special::kNwarpId: return 64;
-    case Special::kSmId: return static_cast<uint32_t>(block.index % launch.sms);
-    case Special::kNsmId: return launch.sms;
-    case Special::kLaneMaskEq: return 1u << lane;
-    case Special::kLaneMaskLt: return (1u << lane) - 1;
-    case Special::kLaneMaskLe: return (2u << lane) - 1;
-    case Special::kLaneMaskGt: return ~((2u << lane) - 1);
-    case Special::kLaneMaskGe: return ~((1u << lane) - 1);
-    case Special::kDynamicShared: return launch.dynamic_shared;
-    case Special::kTotalShared: return launch.shared_bytes;
-    case Special::kZero: return 0;
-    case Special::kOne: return 1;
-    case Special::kEnvReg1: return static_cast<uint32_t>(launch.env[1]);
-    case Special::kEnvReg2: return static_cast<uint32_t>(launch.env[2]);
-    case Special::kGridId: return static_cast<uint32_t>(launch.env[0]);
+    case Special::kTidX:
+      return thread % launch.ntid[0];
+    case Special::kTidY:
+      return thread / launch.ntid[0] % launch.ntid[1];
+    case Special::kTidZ:
+      return thread / (launch.ntid[0] * launch.ntid[1]);
+    case Special::kNtidX:
+      return launch.ntid[0];
+    case Special::kNtidY:
+      return launch.ntid[1];
+    case Special::kNtidZ:
+      return launch.ntid[2];
+    case Special::kCtaidX:
+      return block.x;
+    case Special::kCtaidY:
+      return block.y;
+    case Special::kCtaidZ:
+      return block.z;
+    case Special::kNctaidX:
+      return launch.grid[0];
+    case Special::kNctaidY:
+      return launch.grid[1];
+    case Special::kNctaidZ:
+      return launch.grid[2];
+    case Special::kLaneId:
+      return lane;
+    case Special::kWarpId:
+      return warp;
+    case Special::kNwarpId:
+      return 64;
+    case Special::kSmId:
+      return static_cast<uint32_t>(block.index % launch.sms);
+    case Special::kNsmId:
+      return launch.sms;
+    case Special::kLaneMaskEq:
+      return 1u << lane;
+    case Special::kLaneMaskLt:
+      return (1u << lane) - 1;
+    case Special::kLaneMaskLe:
+      return (2u << lane) - 1;
+    case Special::kLaneMaskGt:
+      return ~((2u << lane) - 1);
+    case Special::kLaneMaskGe:
+      return ~((1u << lane) - 1);
+    case Special::kDynamicShared:
+      return launch.dynamic_shared;
+    case Special::kTotalShared:
+      return launch.shared_bytes;
+    case Special::kZero:
+      return 0;
+    case Special::kOne:
+      return 1;
+    case Special::kEnvReg1:
+      return static_cast<uint32_t>(launch.env[1]);
+    case Special::kEnvReg2:
+      return static_cast<uint32_t>(launch.env[2]);
+    case Special::kGridId:
+      return static_cast<uint32_t>(launch.env[0]);
   }
   return 0;
 }
 
 class BlockRunner {
  public:
-  explicit BlockRunner(Shared& shared) : shared_(shared), launch_(*shared.launch), kernel_(*launch_.kernel) {
+  explicit BlockRunner(Shared& shared)
+      : shared_(shared), launch_(*shared.launch), kernel_(*launch_.kernel) {
     thread_.launch = &launch_;
     n_warps_ = (launch_.ntid[0] * launch_.ntid[1] * launch_.ntid[2] + kLanes - 1) / kLanes;
     local_bytes_ = static_cast<size_t>(kernel_.local_total) * kLanes * n_warps_;
     register_bytes_ = static_cast<size_t>(kernel_.register_bytes) * n_warps_;
-    block_bytes_ = register_bytes_ + local_bytes_ + 2 * static_cast<size_t>(launch_.shared_bytes) + 256;
+    block_bytes_ =
+        register_bytes_ + local_bytes_ + 2 * static_cast<size_t>(launch_.shared_bytes) + 256;
     max_live_ = std::max<size_t>(1, std::min(kMaxLiveBlocks, kMaxLiveBytes / block_bytes_));
     if (shared_.request->cooperative) max_live_ = ~size_t{0};
   }
@@ -107,8 +138,12 @@ class BlockRunner {
         live.pop_front();
       }
       switch (RunBlock(*memory)) {
-        case State::kEnded: free_.push_back(memory); break;
-        case State::kYielded: live.push_back(memory); break;
+        case State::kEnded:
+          free_.push_back(memory);
+          break;
+        case State::kYielded:
+          live.push_back(memory);
+          break;
         case State::kFaulted:
           free_.push_back(memory);
           if (shared_.request->cooperative) live.clear();
@@ -202,7 +237,8 @@ class BlockRunner {
         warp.quantum = warp.quantum_start = kQuantum;
         uint64_t before = thread_.counters.lanes;
         Executor::Outcome outcome = shared_.request->executor->run_warp(warp);
-        block.clock += static_cast<uint64_t>(std::max<int64_t>(0, warp.quantum_start - warp.quantum));
+        block.clock +=
+            static_cast<uint64_t>(std::max<int64_t>(0, warp.quantum_start - warp.quantum));
         if (outcome == Executor::Outcome::kFault) return Faulted();
         if (!Spend(thread_.counters.lanes - before, warp)) return Faulted();
         if (outcome == Executor::Outcome::kQuantum) {
@@ -230,7 +266,8 @@ class BlockRunner {
     FaultState& fault = thread_.fault;
     fault.kind = FaultKind::kBudget;
     fault.block = warp.block->index;
-    uint32_t line = warp.mask != 0 && warp.pc < kernel_.code.size() ? kernel_.code[warp.pc].line : 0;
+    uint32_t line =
+        warp.mask != 0 && warp.pc < kernel_.code.size() ? kernel_.code[warp.pc].line : 0;
     std::string where = line == 0 ? "" : "; it was at line " + std::to_string(line);
     std::snprintf(fault.text, sizeof(fault.text), "%s", where.c_str());
     return false;
@@ -277,8 +314,9 @@ Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
   launch.ntid[1] = request.block.y;
   launch.ntid[2] = request.block.z;
   launch.dynamic_shared = static_cast<uint32_t>(request.dynamic_shared_bytes);
-  launch.shared_bytes = launch.dynamic_shared == 0 ? request.kernel->static_shared
-                                                   : request.kernel->dynamic_at + launch.dynamic_shared;
+  launch.shared_bytes = launch.dynamic_shared == 0
+                            ? request.kernel->static_shared
+                            : request.kernel->dynamic_at + launch.dynamic_shared;
   launch.params = reinterpret_cast<const uint8_t*>(request.params);
   launch.param_bytes = request.kernel->param_bytes;
   launch.sms = request.sms;
@@ -287,19 +325,23 @@ Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
   launch.print = request.print;
   launch.print_to = request.print_to;
   std::vector<Allocation> table = *request.table;
-  // What cg::this_grid().sync() counts in: a word in memory of the driver, its address in %envreg1/2.
+  // What cg::this_grid().sync() counts in: a word in memory of the driver, its address in
+  // %envreg1/2.
   alignas(64) uint32_t workspace[16] = {};
   if (request.cooperative) {
     uint64_t at = reinterpret_cast<uint64_t>(workspace);
     launch.env[1] = at >> 32;
     launch.env[2] = at & 0xffffffffu;
     table.push_back({at, at + sizeof(workspace), "the grid's barrier", true, nullptr, nullptr});
-    std::sort(table.begin(), table.end(), [](const Allocation& a, const Allocation& b) { return a.begin < b.begin; });
+    std::sort(table.begin(), table.end(),
+              [](const Allocation& a, const Allocation& b) { return a.begin < b.begin; });
   }
   launch.table = table.data();
   launch.table_size = table.size();
 
-  Shared shared{&request, &launch, uint64_t{request.grid.x} * request.grid.y * request.grid.z, {}, {}, {}, {}};
+  Shared shared{&request, &launch, uint64_t{request.grid.x} * request.grid.y * request.grid.z,
+                {},       {},      {},
+                {}};
   int threads = static_cast<int>(std::min<uint64_t>(std::max(1, request.threads), shared.blocks));
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) {

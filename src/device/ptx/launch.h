@@ -21,15 +21,15 @@ struct LaunchRequest {
   const std::byte* params = nullptr;
   const std::vector<Allocation>* table = nullptr;
   uint32_t sms = 1;
-  uint64_t budget = 0;             // thread instructions
-  uint64_t number = 0;             // %gridid
-  int threads = 1;                 // host threads
+  uint64_t budget = 0;  // thread instructions
+  uint64_t number = 0;  // %gridid
+  int threads = 1;      // host threads
   void (*print)(LaunchState&, const char* text) = nullptr;
   void* print_to = nullptr;
 };
 
-// Runs to the end. Counters do not depend on the number of host threads; a fault is that of the lowest
-// faulting block. `used` is increased by the thread instructions executed.
+// Runs to the end. Counters do not depend on the number of host threads; a fault is that of the
+// lowest faulting block. `used` is increased by the thread instructions executed.
 Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used);
 
 }  // namespace cudaagent::device::ptx

@@ -15,7 +15,8 @@ struct Token {
   bool Is(std::string_view word) const { return kind == Kind::kWord && text == word; }
 };
 
-// A word is an identifier with its dots ("setp.ne.s32", "%tid.x", ".reg", "ld.L1::no_allocate.u32").
+// A word is an identifier with its dots ("setp.ne.s32", "%tid.x", ".reg",
+// "ld.L1::no_allocate.u32").
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) { Advance(); }

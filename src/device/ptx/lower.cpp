@@ -74,10 +74,11 @@ void Lowering::PlaceFunction(Placed& placed) {
                   function.params.end();
     if (variable.space == Space::kShared) {
       uint64_t at = AlignUp(kernel_.static_shared, variable.align);
-      if (at + variable.bytes > kMaxSharedBytes) throw PtxError("shared variables larger than 16 MiB");
+      if (at + variable.bytes > kMaxSharedBytes)
+        throw PtxError("shared variables larger than 16 MiB");
       placed.variables[i] = at;
-      kernel_.shared.push_back({variable.name, static_cast<uint32_t>(at),
-                                static_cast<uint32_t>(at + variable.bytes)});
+      kernel_.shared.push_back(
+          {variable.name, static_cast<uint32_t>(at), static_cast<uint32_t>(at + variable.bytes)});
       kernel_.static_shared = static_cast<uint32_t>(at + variable.bytes);
     } else if (variable.space == Space::kParam && formal && function.entry) {
       uint64_t at = AlignUp(kernel_.param_bytes, variable.align);
@@ -90,17 +91,20 @@ void Lowering::PlaceFunction(Placed& placed) {
       placed.variables[i] = at;
       local_end_ = at + variable.bytes;
       if (local_end_ > kMaxLocalBytes) {
-        throw PtxError("the kernel " + kernel_.name + " needs more than 512 KiB of local memory per thread");
+        throw PtxError("the kernel " + kernel_.name +
+                       " needs more than 512 KiB of local memory per thread");
       }
-      if (variable.space == Space::kLocal) kernel_.local_bytes += static_cast<uint32_t>(variable.bytes);
+      if (variable.space == Space::kLocal)
+        kernel_.local_bytes += static_cast<uint32_t>(variable.bytes);
     } else {
-      throw PtxError("the variable " + variable.name + " lies in a space that functions cannot declare");
+      throw PtxError("the variable " + variable.name +
+                     " lies in a space that functions cannot declare");
     }
   }
 }
 
-// Shared variables of the module: those with a size behind the functions' own; the unsized ones, all
-// at one address, last.
+// Shared variables of the module: those with a size behind the functions' own; the unsized ones,
+// all at one address, last.
 void Lowering::PlaceShared() {
   uint64_t dynamic_align = 16;
   for (const Variable& variable : text_.variables) {
@@ -121,9 +125,11 @@ void Lowering::PlaceShared() {
     }
     if (!used) continue;
     uint64_t at = AlignUp(kernel_.static_shared, variable.align);
-    if (at + variable.bytes > kMaxSharedBytes) throw PtxError("shared variables larger than 16 MiB");
+    if (at + variable.bytes > kMaxSharedBytes)
+      throw PtxError("shared variables larger than 16 MiB");
     module_shared_[variable.name] = at;
-    kernel_.shared.push_back({variable.name, static_cast<uint32_t>(at), static_cast<uint32_t>(at + variable.bytes)});
+    kernel_.shared.push_back(
+        {variable.name, static_cast<uint32_t>(at), static_cast<uint32_t>(at + variable.bytes)});
     kernel_.static_shared = static_cast<uint32_t>(at + variable.bytes);
   }
   uint64_t end = AlignUp(kernel_.static_shared, dynamic_align);
@@ -159,7 +165,8 @@ void Lowering::FinishOffsets() {
     kernel_.code[fix.instr].imm = placed_[fix.function].code_at[fix.statement];
   }
   for (const Fix& fix : table_fixes_) {
-    for (uint32_t& target : kernel_.extras[fix.instr].ops) target = placed_[fix.function].code_at[target];
+    for (uint32_t& target : kernel_.extras[fix.instr].ops)
+      target = placed_[fix.function].code_at[target];
   }
   for (const CallFix& fix : call_fixes_) {
     kernel_.code[fix.instr].imm = placed_[placed_of_.at(fix.function)].start;
@@ -179,7 +186,8 @@ Instr Lowering::Start() const {
 }
 
 void Lowering::Unknown() const {
-  std::string line = statement_->line != 0 ? " (line " + std::to_string(statement_->line) + ")" : "";
+  std::string line =
+      statement_->line != 0 ? " (line " + std::to_string(statement_->line) + ")" : "";
   throw PtxError("the CPU device does not know the PTX instruction " +
                  statement_->opcode.substr(0, 120) + line);
 }
@@ -252,7 +260,8 @@ bool Lowering::FromTable() {
   }
   std::string_view opcode = statement_->opcode;
   std::string_view base = BaseOf(opcode);
-  if (base == "addc" || base == "subc" || base == "madc" || opcode.find(".cc") != std::string_view::npos) {
+  if (base == "addc" || base == "subc" || base == "madc" ||
+      opcode.find(".cc") != std::string_view::npos) {
     if (carry_ == kNoOperand) carry_ = Allocate(0);
     instr.op[5] = carry_;
   }
@@ -268,7 +277,8 @@ bool Lowering::Structured() {
   if (base == "cvta" || base == "isspacep") return Cvta();
   if (base == "atom" || base == "red") return Atom(base);
   if (base == "shfl") return Shuffle();
-  if (base == "vote" || base == "match" || base == "redux" || base == "activemask") return Vote(base);
+  if (base == "vote" || base == "match" || base == "redux" || base == "activemask")
+    return Vote(base);
   if (base == "bar" || base == "barrier") return Barriers(base);
   if (Control(base)) return true;
   return NoEffect(base);

@@ -14,8 +14,8 @@
 namespace cudaagent::device::ptx {
 
 // Lowers one entry with every function it calls. Registers are placed once per function, lane by
-// lane: lanes in one function from different callers do not meet in a register, recursion would, and
-// is refused. Throws PtxError for what the device does not know, by name.
+// lane: lanes in one function from different callers do not meet in a register, recursion would,
+// and is refused. Throws PtxError for what the device does not know, by name.
 class Lowering {
  public:
   Lowering(const ModuleText& text, const ModuleImage& image, const Executor& executor)
@@ -24,20 +24,20 @@ class Lowering {
   Kernel Lower(const Function& entry);
 
  private:
-  struct Placed {                       // one function inside the kernel
+  struct Placed {  // one function inside the kernel
     const Function* function = nullptr;
-    std::vector<uint32_t> registers;    // offset of each
-    std::vector<uint64_t> variables;    // offset in its space
-    std::vector<uint32_t> code_at;      // statement -> instruction
+    std::vector<uint32_t> registers;  // offset of each
+    std::vector<uint64_t> variables;  // offset in its space
+    std::vector<uint32_t> code_at;    // statement -> instruction
     uint32_t start = 0;
-    uint32_t link = kNoOperand;         // where lanes keep their return address
+    uint32_t link = kNoOperand;  // where lanes keep their return address
   };
-  struct Fix {                          // a branch target to fill in
+  struct Fix {  // a branch target to fill in
     uint32_t instr;
     int function;
     uint32_t statement;
   };
-  struct Words {                        // an opcode split at its dots, consumed one by one
+  struct Words {  // an opcode split at its dots, consumed one by one
     std::vector<std::string_view> items;
     size_t at = 1;
     bool Accept(std::string_view word) {
@@ -58,7 +58,7 @@ class Lowering {
   void FinishOffsets();
   bool FromTable();
   bool Structured();
-  Instr Start() const;                  // guard and line of the current statement
+  Instr Start() const;  // guard and line of the current statement
   void Push(Instr instr) { kernel_.code.push_back(instr); }
   [[noreturn]] void Unknown() const;
   [[noreturn]] void Bad(const std::string& what) const;
@@ -103,7 +103,7 @@ class Lowering {
   int current_ = 0;
   const Statement* statement_ = nullptr;
   std::vector<Fix> fixes_;
-  std::vector<Fix> table_fixes_;        // Fix::instr: an index into Kernel::extras
+  std::vector<Fix> table_fixes_;  // Fix::instr: an index into Kernel::extras
   struct CallFix {
     uint32_t instr;
     std::string function;

@@ -20,17 +20,24 @@ bool IsOrder(std::string_view w) {
   return In(w, {"weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile", "mmio"});
 }
 bool IsCacheHint(std::string_view w) {
-  return In(w, {"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L1::evict_normal", "L1::evict_unchanged",
-                "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::evict_normal",
-                "L2::evict_first", "L2::evict_last", "L2::64B", "L2::128B", "L2::256B"});
+  return In(
+      w, {"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L1::evict_normal", "L1::evict_unchanged",
+          "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::evict_normal",
+          "L2::evict_first", "L2::evict_last", "L2::64B", "L2::128B", "L2::256B"});
 }
 bool SpaceWord(std::string_view w, Place* place) {
-  if (w == "global") *place = Place::kGlobal;
-  else if (w == "shared" || w == "shared::cta" || w == "shared::cluster") *place = Place::kShared;
-  else if (w == "local") *place = Place::kLocal;
-  else if (w == "const") *place = Place::kConst;
-  else if (w == "param" || w == "param::entry" || w == "param::func") *place = Place::kParam;
-  else return false;
+  if (w == "global")
+    *place = Place::kGlobal;
+  else if (w == "shared" || w == "shared::cta" || w == "shared::cluster")
+    *place = Place::kShared;
+  else if (w == "local")
+    *place = Place::kLocal;
+  else if (w == "const")
+    *place = Place::kConst;
+  else if (w == "param" || w == "param::entry" || w == "param::func")
+    *place = Place::kParam;
+  else
+    return false;
   return true;
 }
 
@@ -79,7 +86,8 @@ bool Lowering::LoadStore(std::string_view base) {
       ops.push_back(kNoOperand);
       continue;
     }
-    if (load && values[i].kind != Operand::Kind::kRegister) Bad("a destination that is no register");
+    if (load && values[i].kind != Operand::Kind::kRegister)
+      Bad("a destination that is no register");
     ops.push_back(SourceAny(values[i], static_cast<uint32_t>(bytes), &width));
     if (instr.width[0] != 0 && width != instr.width[0]) {
       // Registers and literals of different sizes: literals are made of the registers' size.
@@ -94,22 +102,38 @@ bool Lowering::LoadStore(std::string_view base) {
     instr.extra = static_cast<uint32_t>(kernel_.extras.size());
     kernel_.extras.push_back({ops, ""});
   }
-  instr.run = (load ? families_.load : families_.store)[Log2(static_cast<uint32_t>(bytes))][Log2(vector)];
+  instr.run =
+      (load ? families_.load : families_.store)[Log2(static_cast<uint32_t>(bytes))][Log2(vector)];
   Push(instr);
   return true;
 }
 
 bool Lowering::Atom(std::string_view base) {
-  static constexpr std::array<std::pair<std::string_view, AtomOp>, 10> kOps = {{
-      {"add", AtomOp::kAdd}, {"min", AtomOp::kMin}, {"max", AtomOp::kMax}, {"inc", AtomOp::kInc},
-      {"dec", AtomOp::kDec}, {"and", AtomOp::kAnd}, {"or", AtomOp::kOr}, {"xor", AtomOp::kXor},
-      {"exch", AtomOp::kExch}, {"cas", AtomOp::kCas}}};
-  static constexpr std::array<std::pair<std::string_view, AtomType>, 13> kTypes = {{
-      {"u32", AtomType::kU32}, {"b32", AtomType::kU32}, {"s32", AtomType::kS32},
-      {"u64", AtomType::kU64}, {"b64", AtomType::kU64}, {"s64", AtomType::kS64},
-      {"f32", AtomType::kF32}, {"f64", AtomType::kF64}, {"f16x2", AtomType::kF16x2},
-      {"bf16x2", AtomType::kBf16x2}, {"f16", AtomType::kF16}, {"bf16", AtomType::kBf16},
-      {"b16", AtomType::kB16}}};
+  static constexpr std::array<std::pair<std::string_view, AtomOp>, 10> kOps = {
+      {{"add", AtomOp::kAdd},
+       {"min", AtomOp::kMin},
+       {"max", AtomOp::kMax},
+       {"inc", AtomOp::kInc},
+       {"dec", AtomOp::kDec},
+       {"and", AtomOp::kAnd},
+       {"or", AtomOp::kOr},
+       {"xor", AtomOp::kXor},
+       {"exch", AtomOp::kExch},
+       {"cas", AtomOp::kCas}}};
+  static constexpr std::array<std::pair<std::string_view, AtomType>, 13> kTypes = {
+      {{"u32", AtomType::kU32},
+       {"b32", AtomType::kU32},
+       {"s32", AtomType::kS32},
+       {"u64", AtomType::kU64},
+       {"b64", AtomType::kU64},
+       {"s64", AtomType::kS64},
+       {"f32", AtomType::kF32},
+       {"f64", AtomType::kF64},
+       {"f16x2", AtomType::kF16x2},
+       {"bf16x2", AtomType::kBf16x2},
+       {"f16", AtomType::kF16},
+       {"bf16", AtomType::kBf16},
+       {"b16", AtomType::kB16}}};
   Words words = Split();
   Place place = Place::kGeneric;
   AtomOp op = AtomOp::kCount;
@@ -132,7 +156,8 @@ bool Lowering::Atom(std::string_view base) {
   }
   if (op == AtomOp::kCount || type == AtomType::kCount) return false;
   Handler run = families_.atom[static_cast<int>(op)][static_cast<int>(type)];
-  if (run == nullptr || place == Place::kLocal || place == Place::kConst || place == Place::kParam) return false;
+  if (run == nullptr || place == Place::kLocal || place == Place::kConst || place == Place::kParam)
+    return false;
   bool cas = op == AtomOp::kCas, atom = base == "atom";
   size_t n = (atom ? 1 : 0) + 2 + (cas ? 1 : 0);
   ExpectOperands(n, n + (policy ? 1 : 0));
@@ -171,9 +196,10 @@ bool Lowering::Cvta() {
     return true;
   }
   if (!words.Accept("u64") || !words.done()) return false;
-  uint64_t window = place == Place::kShared ? kSharedWindow
+  uint64_t window = place == Place::kShared  ? kSharedWindow
                     : place == Place::kLocal ? kLocalWindow
-                    : place == Place::kParam ? kParamWindow : 0;
+                    : place == Place::kParam ? kParamWindow
+                                             : 0;
   instr.run = families_.cvta;
   instr.imm = static_cast<int64_t>(to ? 0 - window : window);
   instr.op[0] = Destination(statement_->operands[0], 'l');
@@ -186,15 +212,17 @@ bool Lowering::Cvta() {
 bool Lowering::NoEffect(std::string_view base) {
   Words words = Split();
   bool fence = base == "membar" || base == "fence";
-  bool hint = base == "prefetch" || base == "prefetchu" || base == "discard" || base == "applypriority";
+  bool hint =
+      base == "prefetch" || base == "prefetchu" || base == "discard" || base == "applypriority";
   bool dependency = base == "griddepcontrol" || base == "nanosleep" || base == "pmevent";
   if (!fence && !hint && !dependency) return false;
   for (; !words.done(); ++words.at) {
     std::string_view word = words.Peek();
     Place place;
-    bool known = fence ? IsScope(word) || IsOrder(word)
-                       : hint ? SpaceWord(word, &place) || IsCacheHint(word) || In(word, {"L1", "L2", "tensormap"})
-                              : In(word, {"wait", "launch_dependents", "u32"});
+    bool known =
+        fence  ? IsScope(word) || IsOrder(word)
+        : hint ? SpaceWord(word, &place) || IsCacheHint(word) || In(word, {"L1", "L2", "tensormap"})
+               : In(word, {"wait", "launch_dependents", "u32"});
     if (!known) return false;
   }
   Instr instr = Start();

@@ -11,11 +11,18 @@ constexpr uint32_t kMaxRegisterBytes = 16u << 20;  // of one warp
 
 uint32_t BytesOfType(char type) {
   switch (type) {
-    case 'p': return 0;
-    case 'b': return 1;
-    case 'h': case 'H': return 2;
-    case 'l': case 'd': return 8;
-    default: return 4;
+    case 'p':
+      return 0;
+    case 'b':
+      return 1;
+    case 'h':
+    case 'H':
+      return 2;
+    case 'l':
+    case 'd':
+      return 8;
+    default:
+      return 4;
   }
 }
 
@@ -23,31 +30,60 @@ struct SpecialName {
   std::string_view name;
   Special what;
 };
-constexpr std::array<SpecialName, 52> kSpecials = {{
-    {"%tid.x", Special::kTidX}, {"%tid.y", Special::kTidY}, {"%tid.z", Special::kTidZ},
-    {"%tid.w", Special::kZero}, {"%tid", Special::kTidX},
-    {"%ntid.x", Special::kNtidX}, {"%ntid.y", Special::kNtidY}, {"%ntid.z", Special::kNtidZ},
-    {"%ntid.w", Special::kZero}, {"%ntid", Special::kNtidX},
-    {"%ctaid.x", Special::kCtaidX}, {"%ctaid.y", Special::kCtaidY}, {"%ctaid.z", Special::kCtaidZ},
-    {"%ctaid.w", Special::kZero}, {"%ctaid", Special::kCtaidX},
-    {"%nctaid.x", Special::kNctaidX}, {"%nctaid.y", Special::kNctaidY},
-    {"%nctaid.z", Special::kNctaidZ}, {"%nctaid.w", Special::kZero}, {"%nctaid", Special::kNctaidX},
-    {"%laneid", Special::kLaneId}, {"%warpid", Special::kWarpId}, {"%nwarpid", Special::kNwarpId},
-    {"%smid", Special::kSmId}, {"%nsmid", Special::kNsmId}, {"%gridid", Special::kGridId},
-    {"%lanemask_eq", Special::kLaneMaskEq}, {"%lanemask_lt", Special::kLaneMaskLt},
-    {"%lanemask_le", Special::kLaneMaskLe}, {"%lanemask_gt", Special::kLaneMaskGt},
-    {"%lanemask_ge", Special::kLaneMaskGe}, {"%dynamic_smem_size", Special::kDynamicShared},
-    {"%total_smem_size", Special::kTotalShared}, {"%aggr_smem_size", Special::kTotalShared},
-    {"%envreg1", Special::kEnvReg1}, {"%envreg2", Special::kEnvReg2},
-    // A launch without clusters is one cluster per block.
-    {"%cluster_ctaid.x", Special::kZero}, {"%cluster_ctaid.y", Special::kZero},
-    {"%cluster_ctaid.z", Special::kZero}, {"%cluster_nctaid.x", Special::kOne},
-    {"%cluster_nctaid.y", Special::kOne}, {"%cluster_nctaid.z", Special::kOne},
-    {"%cluster_ctarank", Special::kZero}, {"%cluster_nctarank", Special::kOne},
-    {"%clusterid.x", Special::kCtaidX}, {"%clusterid.y", Special::kCtaidY},
-    {"%clusterid.z", Special::kCtaidZ}, {"%nclusterid.x", Special::kNctaidX},
-    {"%nclusterid.y", Special::kNctaidY}, {"%nclusterid.z", Special::kNctaidZ},
-    {"%reserved_smem_offset_begin", Special::kZero}, {"%reserved_smem_offset_end", Special::kZero}}};
+constexpr std::array<SpecialName, 52> kSpecials = {
+    {{"%tid.x", Special::kTidX},
+     {"%tid.y", Special::kTidY},
+     {"%tid.z", Special::kTidZ},
+     {"%tid.w", Special::kZero},
+     {"%tid", Special::kTidX},
+     {"%ntid.x", Special::kNtidX},
+     {"%ntid.y", Special::kNtidY},
+     {"%ntid.z", Special::kNtidZ},
+     {"%ntid.w", Special::kZero},
+     {"%ntid", Special::kNtidX},
+     {"%ctaid.x", Special::kCtaidX},
+     {"%ctaid.y", Special::kCtaidY},
+     {"%ctaid.z", Special::kCtaidZ},
+     {"%ctaid.w", Special::kZero},
+     {"%ctaid", Special::kCtaidX},
+     {"%nctaid.x", Special::kNctaidX},
+     {"%nctaid.y", Special::kNctaidY},
+     {"%nctaid.z", Special::kNctaidZ},
+     {"%nctaid.w", Special::kZero},
+     {"%nctaid", Special::kNctaidX},
+     {"%laneid", Special::kLaneId},
+     {"%warpid", Special::kWarpId},
+     {"%nwarpid", Special::kNwarpId},
+     {"%smid", Special::kSmId},
+     {"%nsmid", Special::kNsmId},
+     {"%gridid", Special::kGridId},
+     {"%lanemask_eq", Special::kLaneMaskEq},
+     {"%lanemask_lt", Special::kLaneMaskLt},
+     {"%lanemask_le", Special::kLaneMaskLe},
+     {"%lanemask_gt", Special::kLaneMaskGt},
+     {"%lanemask_ge", Special::kLaneMaskGe},
+     {"%dynamic_smem_size", Special::kDynamicShared},
+     {"%total_smem_size", Special::kTotalShared},
+     {"%aggr_smem_size", Special::kTotalShared},
+     {"%envreg1", Special::kEnvReg1},
+     {"%envreg2", Special::kEnvReg2},
+     // A launch without clusters is one cluster per block.
+     {"%cluster_ctaid.x", Special::kZero},
+     {"%cluster_ctaid.y", Special::kZero},
+     {"%cluster_ctaid.z", Special::kZero},
+     {"%cluster_nctaid.x", Special::kOne},
+     {"%cluster_nctaid.y", Special::kOne},
+     {"%cluster_nctaid.z", Special::kOne},
+     {"%cluster_ctarank", Special::kZero},
+     {"%cluster_nctarank", Special::kOne},
+     {"%clusterid.x", Special::kCtaidX},
+     {"%clusterid.y", Special::kCtaidY},
+     {"%clusterid.z", Special::kCtaidZ},
+     {"%nclusterid.x", Special::kNctaidX},
+     {"%nclusterid.y", Special::kNctaidY},
+     {"%nclusterid.z", Special::kNctaidZ},
+     {"%reserved_smem_offset_begin", Special::kZero},
+     {"%reserved_smem_offset_end", Special::kZero}}};
 
 }  // namespace
 
@@ -57,7 +93,8 @@ uint32_t Lowering::Allocate(uint32_t bytes) {
   uint32_t align = bytes == 0 ? 4 : 64;
   uint32_t at = (register_end_ + align - 1) / align * align;
   register_end_ = at + size;
-  if (register_end_ > kMaxRegisterBytes) throw PtxError("the kernel " + kernel_.name + " uses too many registers");
+  if (register_end_ > kMaxRegisterBytes)
+    throw PtxError("the kernel " + kernel_.name + " uses too many registers");
   return at;
 }
 
@@ -91,7 +128,8 @@ uint32_t Lowering::SpecialOf(const std::string& name, uint32_t bytes) {
     }
   }
   if (!known && name.rfind("%envreg", 0) == 0) known = true;  // the driver's; zero here
-  if (!known) Bad("the special register or name " + name.substr(0, 60) + " is not known to the CPU device");
+  if (!known)
+    Bad("the special register or name " + name.substr(0, 60) + " is not known to the CPU device");
   auto [found, fresh] = special_.try_emplace({static_cast<int>(what), bytes}, 0);
   if (fresh) {
     found->second = Allocate(bytes);
@@ -161,7 +199,8 @@ uint32_t Lowering::Source(const Operand& operand, char type) {
     case Operand::Kind::kVariable: {
       Space space;
       uint64_t address = AddressOf(operand, &space) + static_cast<uint64_t>(operand.offset);
-      if (bytes == 8 || (bytes == 4 && (space == Space::kShared || space == Space::kLocal || space == Space::kParam))) {
+      if (bytes == 8 || (bytes == 4 && (space == Space::kShared || space == Space::kLocal ||
+                                        space == Space::kParam))) {
         return LiteralOf(address, bytes);
       }
       Bad("an address in an operand of this size");

@@ -12,19 +12,35 @@ struct ClockName {
   std::string_view name;
   Clock clock;
 };
-constexpr std::array<ClockName, 6> kClocks = {{
-    {"%clock", Clock::kClock32}, {"%clock_hi", Clock::kClockHigh}, {"%clock64", Clock::kClock64},
-    {"%globaltimer", Clock::kGlobalTimer}, {"%globaltimer_lo", Clock::kGlobalTimerLow},
-    {"%globaltimer_hi", Clock::kGlobalTimerHigh}}};
+constexpr std::array<ClockName, 6> kClocks = {{{"%clock", Clock::kClock32},
+                                               {"%clock_hi", Clock::kClockHigh},
+                                               {"%clock64", Clock::kClock64},
+                                               {"%globaltimer", Clock::kGlobalTimer},
+                                               {"%globaltimer_lo", Clock::kGlobalTimerLow},
+                                               {"%globaltimer_hi", Clock::kGlobalTimerHigh}}};
 
-constexpr std::array<std::pair<std::string_view, Num>, 13> kNums = {{
-    {"u8", Num::kU8}, {"s8", Num::kS8}, {"u16", Num::kU16}, {"s16", Num::kS16}, {"u32", Num::kU32},
-    {"s32", Num::kS32}, {"u64", Num::kU64}, {"s64", Num::kS64}, {"f16", Num::kF16},
-    {"bf16", Num::kBf16}, {"f32", Num::kF32}, {"f64", Num::kF64}, {"tf32", Num::kTf32}}};
-constexpr std::array<std::pair<std::string_view, Round>, 9> kRounds = {{
-    {"rn", Round::kRn}, {"rz", Round::kRz}, {"rm", Round::kRm}, {"rp", Round::kRp},
-    {"rni", Round::kRni}, {"rzi", Round::kRzi}, {"rmi", Round::kRmi}, {"rpi", Round::kRpi},
-    {"rna", Round::kRna}}};
+constexpr std::array<std::pair<std::string_view, Num>, 13> kNums = {{{"u8", Num::kU8},
+                                                                     {"s8", Num::kS8},
+                                                                     {"u16", Num::kU16},
+                                                                     {"s16", Num::kS16},
+                                                                     {"u32", Num::kU32},
+                                                                     {"s32", Num::kS32},
+                                                                     {"u64", Num::kU64},
+                                                                     {"s64", Num::kS64},
+                                                                     {"f16", Num::kF16},
+                                                                     {"bf16", Num::kBf16},
+                                                                     {"f32", Num::kF32},
+                                                                     {"f64", Num::kF64},
+                                                                     {"tf32", Num::kTf32}}};
+constexpr std::array<std::pair<std::string_view, Round>, 9> kRounds = {{{"rn", Round::kRn},
+                                                                        {"rz", Round::kRz},
+                                                                        {"rm", Round::kRm},
+                                                                        {"rp", Round::kRp},
+                                                                        {"rni", Round::kRni},
+                                                                        {"rzi", Round::kRzi},
+                                                                        {"rmi", Round::kRmi},
+                                                                        {"rpi", Round::kRpi},
+                                                                        {"rna", Round::kRna}}};
 
 Num NumOf(std::string_view word) {
   for (const auto& [name, value] : kNums) {
@@ -39,7 +55,8 @@ bool IsFloat(Num n) { return n >= Num::kF16; }
 Round FastRound(Num to, Num from) {
   if (from == Num::kF32 && to == Num::kF32) return Round::kRni;
   if (IsFloat(from) && !IsFloat(to)) return Round::kRzi;
-  bool exact = !IsFloat(to) || (to == Num::kF64 && from != Num::kU64 && from != Num::kS64 && IsFloat(from)) ||
+  bool exact = !IsFloat(to) ||
+               (to == Num::kF64 && from != Num::kU64 && from != Num::kS64 && IsFloat(from)) ||
                (to == Num::kF32 && (from == Num::kF16 || from == Num::kBf16));
   return exact ? Round::kNone : Round::kRn;
 }
@@ -58,7 +75,8 @@ bool Lowering::Mov() {
   if (d.kind == Operand::Kind::kVector || s.kind == Operand::Kind::kVector) {
     bool pack = s.kind == Operand::Kind::kVector;
     const std::vector<Operand>& parts = pack ? s.items : d.items;
-    if (d.kind == s.kind || parts.empty() || parts.size() > 4 || bytes % parts.size() != 0) Bad("a vector of this length");
+    if (d.kind == s.kind || parts.empty() || parts.size() > 4 || bytes % parts.size() != 0)
+      Bad("a vector of this length");
     uint32_t part = static_cast<uint32_t>(bytes / parts.size());
     instr.imm = static_cast<int64_t>(parts.size());
     instr.run = (pack ? families_.pack : families_.unpack)[__builtin_ctz(part)];
@@ -82,7 +100,10 @@ bool Lowering::Mov() {
       return true;
     }
   }
-  const Op* op = ops_.Find(bytes == 1 ? "mov.b16" : bytes == 2 ? "mov.b16" : bytes == 4 ? "mov.b32" : "mov.b64");
+  const Op* op = ops_.Find(bytes == 1   ? "mov.b16"
+                           : bytes == 2 ? "mov.b16"
+                           : bytes == 4 ? "mov.b32"
+                                        : "mov.b64");
   if (bytes == 1) return false;
   instr.run = op->run;
   instr.cls = op->cls;
@@ -145,9 +166,11 @@ bool Lowering::Cvt() {
   instr.op[0] = SourceAny(d, to_bytes, &instr.width[0]);
   instr.op[1] = SourceAny(statement_->operands[1], from_bytes, &instr.width[1]);
   instr.run = families_.convert;
-  if (IsFloat(c.to) || IsFloat(c.from)) instr.cls = Cls::kSpecial;  // a quarter of the rate, as on the GPU
+  if (IsFloat(c.to) || IsFloat(c.from))
+    instr.cls = Cls::kSpecial;  // a quarter of the rate, as on the GPU
   Handler fast = families_.convert_fast[static_cast<int>(c.to)][static_cast<int>(c.from)];
-  bool plain = !c.ftz && !c.sat && !c.relu && instr.width[0] == to_bytes && instr.width[1] == from_bytes;
+  bool plain =
+      !c.ftz && !c.sat && !c.relu && instr.width[0] == to_bytes && instr.width[1] == from_bytes;
   if (fast != nullptr && plain && c.round == FastRound(c.to, c.from)) instr.run = fast;
   Push(instr);
   return true;
@@ -203,7 +226,8 @@ bool Lowering::Vote(std::string_view base) {
     return false;
   }
   if (base == "match") {
-    bool all = opcode.rfind("match.all.sync.", 0) == 0, any = opcode.rfind("match.any.sync.", 0) == 0;
+    bool all = opcode.rfind("match.all.sync.", 0) == 0,
+         any = opcode.rfind("match.any.sync.", 0) == 0;
     bool wide = opcode.size() == 18 && opcode.substr(15) == "b64";
     if ((!all && !any) || (!wide && opcode.substr(15) != "b32")) return false;
     instr.run = families_.match[all ? 1 : 0][wide ? 1 : 0];
@@ -214,12 +238,17 @@ bool Lowering::Vote(std::string_view base) {
     Push(instr);
     return true;
   }
-  static constexpr std::array<std::pair<std::string_view, ReduxOp>, 10> kRedux = {{
-      {"redux.sync.add.u32", ReduxOp::kAdd}, {"redux.sync.add.s32", ReduxOp::kAdd},
-      {"redux.sync.min.s32", ReduxOp::kMinS}, {"redux.sync.max.s32", ReduxOp::kMaxS},
-      {"redux.sync.min.u32", ReduxOp::kMinU}, {"redux.sync.max.u32", ReduxOp::kMaxU},
-      {"redux.sync.and.b32", ReduxOp::kAnd}, {"redux.sync.or.b32", ReduxOp::kOr},
-      {"redux.sync.xor.b32", ReduxOp::kXor}, {"", ReduxOp::kAdd}}};
+  static constexpr std::array<std::pair<std::string_view, ReduxOp>, 10> kRedux = {
+      {{"redux.sync.add.u32", ReduxOp::kAdd},
+       {"redux.sync.add.s32", ReduxOp::kAdd},
+       {"redux.sync.min.s32", ReduxOp::kMinS},
+       {"redux.sync.max.s32", ReduxOp::kMaxS},
+       {"redux.sync.min.u32", ReduxOp::kMinU},
+       {"redux.sync.max.u32", ReduxOp::kMaxU},
+       {"redux.sync.and.b32", ReduxOp::kAnd},
+       {"redux.sync.or.b32", ReduxOp::kOr},
+       {"redux.sync.xor.b32", ReduxOp::kXor},
+       {"", ReduxOp::kAdd}}};
   for (const auto& [name, op] : kRedux) {
     if (opcode != name) continue;
     instr.run = families_.redux;
@@ -295,7 +324,8 @@ bool Lowering::Control(std::string_view base) {
     instr.imm = static_cast<int64_t>(statement_->targets.size());
     kernel_.extras.push_back({statement_->targets, ""});
     table_fixes_.push_back({instr.extra, current_, 0});
-  } else if (opcode == "exit" || ((opcode == "ret" || opcode == "ret.uni") && placed.function->entry)) {
+  } else if (opcode == "exit" ||
+             ((opcode == "ret" || opcode == "ret.uni") && placed.function->entry)) {
     instr.run = families_.exit;
   } else if (opcode == "ret" || opcode == "ret.uni") {
     instr.run = families_.ret;
@@ -337,7 +367,9 @@ void Lowering::Call() {
   auto local = [&](const Operand& operand) -> std::pair<uint64_t, uint64_t> {
     if (operand.kind != Operand::Kind::kVariable) Bad("an argument that is no .param variable");
     const Variable& variable = placed_[current_].function->variables[operand.index];
-    if (variable.space != Space::kParam || PlaceOf(Operand{Operand::Kind::kAddress, false, -1, 0, 0, "", {operand}}) == Place::kParam) {
+    if (variable.space != Space::kParam ||
+        PlaceOf(Operand{Operand::Kind::kAddress, false, -1, 0, 0, "", {operand}}) ==
+            Place::kParam) {
       Bad("an argument that is no .param variable");
     }
     return {placed_[current_].variables[operand.index], variable.bytes};
@@ -367,7 +399,8 @@ void Lowering::Call() {
                    ", which the module does not define and the CPU device does not offer");
   }
   const Placed& callee = placed_[found->second];
-  if (given.size() != callee.function->params.size() || taken.size() > callee.function->results.size()) {
+  if (given.size() != callee.function->params.size() ||
+      taken.size() > callee.function->results.size()) {
     Bad("another number of arguments than " + target->name.substr(0, 80) + " takes");
   }
   auto copy = [&](uint64_t from, uint64_t to, uint64_t bytes) {

@@ -14,13 +14,27 @@ struct Allocation {
   uint64_t begin = 0, end = 0;
   const char* name = "";
   bool writable = false;
-  bool* touched = nullptr;       // set when a launch accesses it
-  uint8_t* written = nullptr;    // one byte per byte, 1 = written, 0 = never; null: all is initialised
+  bool* touched = nullptr;  // set when a launch accesses it
+  uint8_t* written =
+      nullptr;  // one byte per byte, 1 = written, 0 = never; null: all is initialised
 };
 
 enum class FaultKind : uint8_t {
-  kNone, kBounds, kReadOnly, kMisaligned, kUninitialised, kSharedBounds, kSharedUninitialised,
-  kLocalBounds, kParamBounds, kTrap, kAssert, kDeadlock, kBudget, kSync, kBarrierId,
+  kNone,
+  kBounds,
+  kReadOnly,
+  kMisaligned,
+  kUninitialised,
+  kSharedBounds,
+  kSharedUninitialised,
+  kLocalBounds,
+  kParamBounds,
+  kTrap,
+  kAssert,
+  kDeadlock,
+  kBudget,
+  kSync,
+  kBarrierId,
 };
 
 struct FaultState {
@@ -32,14 +46,14 @@ struct FaultState {
   uint32_t warp = 0;
   uint64_t block = 0;
   uint64_t address = 0;
-  uint32_t bytes = 0;            // of the whole access of one lane
-  uint32_t element = 0;          // of one element of it
+  uint32_t bytes = 0;    // of the whole access of one lane
+  uint32_t element = 0;  // of one element of it
   char text[1600] = {};
 };
 
 struct Counters {
   uint64_t by_class[kClasses] = {};
-  uint64_t lanes = 0;            // active lanes, summed over instructions
+  uint64_t lanes = 0;  // active lanes, summed over instructions
   uint64_t requests = 0, sectors = 0, bytes = 0;
   uint64_t shared_requests = 0, wavefronts = 0;
   uint64_t atomics = 0;
@@ -51,7 +65,7 @@ struct BlockState;
 // One host thread at work on a launch.
 struct ThreadState {
   LaunchState* launch = nullptr;
-  const Allocation* last = nullptr;   // cache of the last allocation hit
+  const Allocation* last = nullptr;  // cache of the last allocation hit
   Counters counters;
   FaultState fault;
 };
@@ -59,7 +73,7 @@ struct ThreadState {
 struct Group {
   uint32_t pc = 0;
   uint32_t mask = 0;
-  uint64_t ran = 0;                   // when it last ran: fairness between groups
+  uint64_t ran = 0;  // when it last ran: fairness between groups
 };
 
 enum class Wait : uint8_t {
@@ -71,7 +85,7 @@ enum class Wait : uint8_t {
 struct Parked {
   uint32_t pc = 0;
   uint32_t mask = 0;
-  uint32_t need = 0;                  // lanes a warp-wide instruction waits for
+  uint32_t need = 0;  // lanes a warp-wide instruction waits for
   Wait wait = Wait::kSame;
   uint32_t barrier = 0;
 };
@@ -81,13 +95,13 @@ struct Warp {
   uint32_t pc = 0, mask = 0;              // the running group; mask 0 = none
   uint32_t stop_pc = 0xffffffffu;         // lowest pc of the other ready groups
   uint32_t alive = 0;
-  int64_t quantum = 0;                    // instructions left before others get their turn
+  int64_t quantum = 0;  // instructions left before others get their turn
   int64_t quantum_start = 0;
   ThreadState* thread = nullptr;
   BlockState* block = nullptr;
-  uint8_t* local = nullptr;               // Kernel::local_total bytes per lane
+  uint8_t* local = nullptr;  // Kernel::local_total bytes per lane
   uint32_t index = 0;
-  uint32_t lanes = 0;                     // lanes that exist
+  uint32_t lanes = 0;  // lanes that exist
   int n_ready = 0, n_parked = 0;
   Group ready[kLanes];
   Parked parked[kLanes];
@@ -95,10 +109,10 @@ struct Warp {
 
 inline constexpr int kBarriers = 16;
 struct Barrier {
-  uint32_t arrived = 0;                   // threads
-  uint32_t expected = 0;                  // 0: all threads of the block that have not exited
-  uint32_t votes = 0;                     // bar.red: threads whose predicate was true
-  uint32_t voters = 0;                    // bar.red: threads that voted
+  uint32_t arrived = 0;   // threads
+  uint32_t expected = 0;  // 0: all threads of the block that have not exited
+  uint32_t votes = 0;     // bar.red: threads whose predicate was true
+  uint32_t voters = 0;    // bar.red: threads that voted
 };
 
 struct BlockState {
@@ -108,10 +122,10 @@ struct BlockState {
   uint64_t index = 0;
   uint32_t x = 0, y = 0, z = 0;
   uint8_t* shared = nullptr;
-  uint8_t* shared_written = nullptr;      // one byte per byte, 1 = written
-  uint32_t shared_unwritten = 0;          // how many are 0
+  uint8_t* shared_written = nullptr;  // one byte per byte, 1 = written
+  uint32_t shared_unwritten = 0;      // how many are 0
   Barrier barriers[kBarriers];
-  uint64_t clock = 0;                     // warp instructions of finished quanta
+  uint64_t clock = 0;  // warp instructions of finished quanta
 };
 
 struct LaunchState {
@@ -121,13 +135,13 @@ struct LaunchState {
   uint32_t dynamic_shared = 0;
   const uint8_t* params = nullptr;
   uint32_t param_bytes = 0;
-  const Allocation* table = nullptr;      // ascending, disjoint
+  const Allocation* table = nullptr;  // ascending, disjoint
   size_t table_size = 0;
   uint32_t sms = 1;
-  uint64_t env[3] = {0, 0, 0};            // %envreg1/2 of a cooperative launch, launch number
+  uint64_t env[3] = {0, 0, 0};  // %envreg1/2 of a cooperative launch, launch number
   void (*print)(LaunchState&, const char* text) = nullptr;  // printf, thread safe
   void* print_to = nullptr;
-  std::atomic<uint64_t> budget_used{0};   // thread instructions
+  std::atomic<uint64_t> budget_used{0};  // thread instructions
   uint64_t budget = 0;
   std::atomic<uint64_t> first_fault{~uint64_t{0}};  // lowest faulting block
 };
@@ -153,8 +167,8 @@ void ExitLanes(Warp& warp, uint32_t mask);
 // Parks `mask` at barrier `id`, or only counts it where `wait` is false; releases all when `count`
 // threads (0 = all live ones) have arrived.
 void ArriveBarrier(Warp& warp, uint32_t id, uint32_t count, uint32_t mask, bool wait);
-// For an instruction that needs the lanes of `need` together: true where those alive are in `mask` or
-// parked here (*all is then the union, taken out of parking); else parks `mask`.
+// For an instruction that needs the lanes of `need` together: true where those alive are in `mask`
+// or parked here (*all is then the union, taken out of parking); else parks `mask`.
 bool GatherLanes(Warp& warp, uint32_t need, uint32_t mask, uint32_t* all);
 // The same for bar.warp.sync, whose lanes may wait at different instructions.
 bool GatherWarp(Warp& warp, uint32_t need, uint32_t mask);

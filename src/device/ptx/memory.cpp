@@ -41,7 +41,8 @@ uint32_t CountSectors(const uint64_t* address, uint32_t bytes, uint32_t mask) {
   }
   uint64_t sectors[kLanes];  // aligned accesses of at most 32 bytes lie in one sector each
   int n = 0;
-  for (uint32_t rest = mask; rest != 0; rest &= rest - 1) sectors[n++] = address[__builtin_ctz(rest)] >> 5;
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    sectors[n++] = address[__builtin_ctz(rest)] >> 5;
   std::sort(sectors, sectors + n);
   return static_cast<uint32_t>(std::unique(sectors, sectors + n) - sectors);
 }

@@ -28,10 +28,12 @@ ModuleImage::ModuleImage(const ModuleText& text) {
       const PlacedVariable* target = Find(address.symbol);
       const PlacedVariable* holder = Find(variable.name);
       if (target == nullptr || holder == nullptr || address.width != 8) {
-        throw PtxError("the initialiser of " + variable.name + " names " + address.symbol +
-                       ", which is no variable: tables of functions are not supported by the CPU device");
+        throw PtxError(
+            "the initialiser of " + variable.name + " names " + address.symbol +
+            ", which is no variable: tables of functions are not supported by the CPU device");
       }
-      uint64_t value = reinterpret_cast<uint64_t>(target->base) + static_cast<uint64_t>(address.offset);
+      uint64_t value =
+          reinterpret_cast<uint64_t>(target->base) + static_cast<uint64_t>(address.offset);
       std::memcpy(holder->base + address.at, &value, 8);
     }
   }

@@ -14,7 +14,7 @@ namespace cudaagent::device::ptx {
 struct PlacedVariable {
   std::string name;
   std::unique_ptr<uint8_t[]> storage;
-  uint8_t* base = nullptr;        // aligned
+  uint8_t* base = nullptr;  // aligned
   uint64_t bytes = 0;
   bool constant = false;
 };

@@ -1,9 +1,9 @@
 // The table of opcodes. The key is an opcode with every modifier ("fma.rn.ftz.f32"); what is not in
 // it, and is none of the families decoded in lower_memory.cpp, is unsupported by name.
 //
-// A signature is one pair of letters per operand. First: 'D' destination, 'S' source, 'T' destination
-// and, after "|", a second predicate. Second, the operand's type: b 8, h 16, w 32, l 64 bits integer;
-// f f32, d f64; H one half (f16 or bf16), X two; p predicate.
+// A signature is one pair of letters per operand. First: 'D' destination, 'S' source, 'T'
+// destination and, after "|", a second predicate. Second, the operand's type: b 8, h 16, w 32, l 64
+// bits integer; f f32, d f64; H one half (f16 or bf16), X two; p predicate.
 #pragma once
 
 #include <string>
@@ -32,12 +32,47 @@ class OpTable {
 };
 
 enum class AtomOp : uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor, kExch, kCas, kCount };
-enum class AtomType : uint8_t { kU32, kS32, kU64, kS64, kF32, kF64, kF16x2, kBf16x2, kF16, kBf16, kB16, kCount };
+enum class AtomType : uint8_t {
+  kU32,
+  kS32,
+  kU64,
+  kS64,
+  kF32,
+  kF64,
+  kF16x2,
+  kBf16x2,
+  kF16,
+  kBf16,
+  kB16,
+  kCount
+};
 enum class ReduxOp : uint8_t { kAdd, kMinS, kMaxS, kMinU, kMaxU, kAnd, kOr, kXor };
-enum class Clock : uint8_t { kClock32, kClockHigh, kClock64, kGlobalTimer, kGlobalTimerLow, kGlobalTimerHigh };
+enum class Clock : uint8_t {
+  kClock32,
+  kClockHigh,
+  kClock64,
+  kGlobalTimer,
+  kGlobalTimerLow,
+  kGlobalTimerHigh
+};
 
 // One end of a conversion.
-enum class Num : uint8_t { kU8, kS8, kU16, kS16, kU32, kS32, kU64, kS64, kF16, kBf16, kF32, kF64, kTf32, kCount };
+enum class Num : uint8_t {
+  kU8,
+  kS8,
+  kU16,
+  kS16,
+  kU32,
+  kS32,
+  kU64,
+  kS64,
+  kF16,
+  kBf16,
+  kF32,
+  kF64,
+  kTf32,
+  kCount
+};
 enum class Round : uint8_t { kNone, kRn, kRz, kRm, kRp, kRni, kRzi, kRmi, kRpi, kRna };
 // Instr::extra of a conversion.
 struct Conversion {
@@ -50,8 +85,11 @@ struct Conversion {
            uint32_t{relu} << 14;
   }
   static Conversion Unpack(uint32_t bits) {
-    return {static_cast<Num>(bits & 15), static_cast<Num>(bits >> 4 & 15),
-            static_cast<Round>(bits >> 8 & 15), (bits >> 12 & 1) != 0, (bits >> 13 & 1) != 0,
+    return {static_cast<Num>(bits & 15),
+            static_cast<Num>(bits >> 4 & 15),
+            static_cast<Round>(bits >> 8 & 15),
+            (bits >> 12 & 1) != 0,
+            (bits >> 13 & 1) != 0,
             (bits >> 14 & 1) != 0};
   }
 };
@@ -59,20 +97,20 @@ struct Conversion {
 // Handlers of the families whose modifiers are decoded (lower_memory.cpp, lower_warp.cpp). What
 // Instr's fields mean to each is said where the handler is defined.
 struct Families {
-  Handler load[4][4];              // [log2 of element bytes][log2 of vector length]
+  Handler load[4][4];  // [log2 of element bytes][log2 of vector length]
   Handler store[4][4];
   Handler atom[static_cast<int>(AtomOp::kCount)][static_cast<int>(AtomType::kCount)];
-  Handler convert;                 // any cvt; see also convert_fast
-  Handler convert_pair;            // cvt.rn.f16x2.f32 d, a, b
+  Handler convert;       // any cvt; see also convert_fast
+  Handler convert_pair;  // cvt.rn.f16x2.f32 d, a, b
   Handler convert_fast[static_cast<int>(Num::kCount)][static_cast<int>(Num::kCount)];  // plain ones
   Handler bra, brx, exit, call, ret, trap, nop, nanosleep, printf, assertfail;
   Handler bar_sync, bar_arrive, bar_red, bar_warp;
-  Handler shfl[4];                 // up, down, bfly, idx
-  Handler vote[4];                 // all, any, uni, ballot
-  Handler match[2][2];             // [any, all][32, 64 bits]
+  Handler shfl[4];      // up, down, bfly, idx
+  Handler vote[4];      // all, any, uni, ballot
+  Handler match[2][2];  // [any, all][32, 64 bits]
   Handler redux;
   Handler activemask, clock;
-  Handler pack[4], unpack[4];      // mov of vectors, [log2 of element bytes]
+  Handler pack[4], unpack[4];  // mov of vectors, [log2 of element bytes]
   Handler isspacep, cvta, copy_local;
 };
 

@@ -74,7 +74,8 @@ int DevicePrintf(Warp& warp, uint32_t lane, uint64_t format_address, uint64_t ar
       } else {
         int narrow = 0;
         ReadArgument(warp, lane, at, 4, &narrow);
-        value = c == 'd' || c == 'i' ? narrow : static_cast<long long>(static_cast<unsigned>(narrow));
+        value =
+            c == 'd' || c == 'i' ? narrow : static_cast<long long>(static_cast<unsigned>(narrow));
       }
       if (c == 'c') {
         std::snprintf(piece, sizeof(piece), (spec + c).c_str(), static_cast<int>(value));

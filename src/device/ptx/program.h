@@ -20,7 +20,17 @@ inline constexpr uint64_t kParamWindow = 0x0300'0000'0000'0000;
 inline constexpr uint64_t kWindowMask = 0xff00'0000'0000'0000;
 
 // Instruction classes: what the estimate charges, in warp instructions.
-enum class Cls : uint8_t { kAlu, kFp32, kFp64, kHalf, kSpecial, kMemory, kControl, kMatrix, kCount };
+enum class Cls : uint8_t {
+  kAlu,
+  kFp32,
+  kFp64,
+  kHalf,
+  kSpecial,
+  kMemory,
+  kControl,
+  kMatrix,
+  kCount
+};
 inline constexpr int kClasses = static_cast<int>(Cls::kCount);
 
 struct Warp;
@@ -46,12 +56,12 @@ struct Instr {
   uint32_t extra = 0;           // index into Kernel::extras, or an opcode's own small number
   uint32_t line = 0;            // of the candidate's source
   Cls cls = Cls::kAlu;
-  uint8_t width[2] = {0, 0};    // register bytes of op[0], op[1] where the opcode does not fix them
+  uint8_t width[2] = {0, 0};  // register bytes of op[0], op[1] where the opcode does not fix them
   Place place = Place::kGlobal;
-  bool wide_address = true;     // the address register has 64 bits
+  bool wide_address = true;  // the address register has 64 bits
   bool sign = false;
-  uint8_t aux = 0;              // a handler's own small number
-  bool hot = false;             // a volatile or acquiring access: shortens the quantum (spin loops)
+  uint8_t aux = 0;   // a handler's own small number
+  bool hot = false;  // a volatile or acquiring access: shortens the quantum (spin loops)
 };
 
 static_assert(sizeof(Instr) == 64, "one cache line");
@@ -64,9 +74,35 @@ struct Extra {
 
 // A special register kept in the warp's block, filled when a warp starts.
 enum class Special : uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY,
-  kNctaidZ, kLaneId, kWarpId, kNwarpId, kSmId, kNsmId, kLaneMaskEq, kLaneMaskLt, kLaneMaskLe,
-  kLaneMaskGt, kLaneMaskGe, kDynamicShared, kTotalShared, kZero, kOne, kEnvReg1, kEnvReg2, kGridId,
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kNwarpId,
+  kSmId,
+  kNsmId,
+  kLaneMaskEq,
+  kLaneMaskLt,
+  kLaneMaskLe,
+  kLaneMaskGt,
+  kLaneMaskGe,
+  kDynamicShared,
+  kTotalShared,
+  kZero,
+  kOne,
+  kEnvReg1,
+  kEnvReg2,
+  kGridId,
 };
 struct SpecialSlot {
   Special what;
@@ -80,19 +116,19 @@ struct SharedVariable {
 };
 
 struct Kernel {
-  std::string name;                 // mangled
-  std::string shown;                // as the plan writes it
+  std::string name;   // mangled
+  std::string shown;  // as the plan writes it
   std::vector<Instr> code;
-  std::vector<uint8_t> literals;    // 64-byte aligned rows, one value per lane
+  std::vector<uint8_t> literals;  // 64-byte aligned rows, one value per lane
   std::vector<Extra> extras;
   std::vector<SpecialSlot> specials;
   std::vector<SharedVariable> shared;  // static ones, ascending
-  uint32_t register_bytes = 0;      // of one warp's block
-  uint32_t register_count = 0;      // 32-bit registers per thread (virtual, before allocation)
-  uint32_t local_bytes = 0;         // per thread, user's arrays
-  uint32_t local_total = 0;         // with call parameters
+  uint32_t register_bytes = 0;         // of one warp's block
+  uint32_t register_count = 0;         // 32-bit registers per thread (virtual, before allocation)
+  uint32_t local_bytes = 0;            // per thread, user's arrays
+  uint32_t local_total = 0;            // with call parameters
   uint32_t static_shared = 0;
-  uint32_t dynamic_at = 0;          // where dynamic shared memory begins
+  uint32_t dynamic_at = 0;  // where dynamic shared memory begins
   std::string dynamic_name;
   uint32_t max_threads = 1024;
   struct Param {

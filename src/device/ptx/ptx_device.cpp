@@ -16,9 +16,10 @@ namespace cudaagent::device {
 namespace ptx {
 namespace {
 
-constexpr size_t kMaxPrinted = 256 * 1024;      // bytes of device printf per launch
+constexpr size_t kMaxPrinted = 256 * 1024;  // bytes of device printf per launch
 constexpr size_t kMaxPtxBytes = 64u << 20;
-constexpr uint64_t kThreadsWorthSharing = 4096; // launches smaller than this run on one host thread
+constexpr uint64_t kThreadsWorthSharing =
+    4096;  // launches smaller than this run on one host thread
 
 }  // namespace
 
@@ -43,7 +44,8 @@ Checked<std::unique_ptr<Module>> PtxDevice::Load(const Artifact& artifact) {
   }
   std::string ptx = std::move(text).str();
   if (ptx.size() > kMaxPtxBytes) {
-    return Blame(Verdict::kUnsupported, "the compiled PTX is larger than 64 MiB, the CPU device's limit");
+    return Blame(Verdict::kUnsupported,
+                 "the compiled PTX is larger than 64 MiB, the CPU device's limit");
   }
   try {
     return std::make_unique<PtxModule>(*this, ptx, artifact);
@@ -54,9 +56,10 @@ Checked<std::unique_ptr<Module>> PtxDevice::Load(const Artifact& artifact) {
 
 // Overlapping regions (tied weights, views) count for the one that begins first.
 void PtxDevice::SetRegions(std::vector<MemoryRegion> regions) {
-  std::stable_sort(regions.begin(), regions.end(), [](const MemoryRegion& a, const MemoryRegion& b) {
-    return reinterpret_cast<uint64_t>(a.base) < reinterpret_cast<uint64_t>(b.base);
-  });
+  std::stable_sort(regions.begin(), regions.end(),
+                   [](const MemoryRegion& a, const MemoryRegion& b) {
+                     return reinterpret_cast<uint64_t>(a.base) < reinterpret_cast<uint64_t>(b.base);
+                   });
   regions_.clear();
   uint64_t end = 0;
   for (MemoryRegion& region : regions) {
@@ -93,7 +96,8 @@ void PtxDevice::Count(const ptx::Kernel& kernel, const Counters& counters, const
   c.shared_wavefronts += static_cast<int64_t>(counters.wavefronts);
   lanes_[at] += counters.lanes;
   if (c.instructions > 0) {
-    c.active_lane_share = static_cast<double>(lanes_[at]) / (32.0 * static_cast<double>(c.instructions));
+    c.active_lane_share =
+        static_cast<double>(lanes_[at]) / (32.0 * static_cast<double>(c.instructions));
   }
   c.estimated_us += EstimateKernelUs(model_, work);
 }
@@ -129,7 +133,8 @@ Checked<const ptx::Kernel*> PtxModule::Find(const std::string& mangled) {
     return Blame(Verdict::kBadCandidate, "the compiled module has no kernel " + mangled);
   }
   try {
-    ptx::Kernel kernel = Lowering(text_, image_, device_.executor_).Lower(text_.functions[found->second]);
+    ptx::Kernel kernel =
+        Lowering(text_, image_, device_.executor_).Lower(text_.functions[found->second]);
     auto shown = shown_.find(mangled);
     kernel.shown = shown != shown_.end() ? shown->second : mangled;
     return &(kernels_[mangled] = std::move(kernel));
@@ -142,7 +147,8 @@ Checked<KernelInfo> PtxModule::Kernel(const std::string& mangled) {
   Checked<const ptx::Kernel*> kernel = Find(mangled);
   if (!kernel) return tl::unexpected(kernel.error());
   KernelInfo info;
-  for (const ptx::Kernel::Param& param : (*kernel)->params) info.params.push_back({param.offset, param.bytes});
+  for (const ptx::Kernel::Param& param : (*kernel)->params)
+    info.params.push_back({param.offset, param.bytes});
   info.resources.name = (*kernel)->shown;
   info.resources.local_bytes = (*kernel)->local_bytes;
   info.resources.static_shared_bytes = (*kernel)->static_shared;
@@ -158,15 +164,19 @@ Checked<void> PtxModule::Accept(const ptx::Kernel& kernel, const Launch& launch)
   auto text = [](const Dim3& d) {
     return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
   };
-  if (grid.x == 0 || grid.y == 0 || grid.z == 0) return reject("the grid " + text(grid) + " is empty");
-  if (block.x == 0 || block.y == 0 || block.z == 0) return reject("the block " + text(block) + " is empty");
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return reject("the grid " + text(grid) + " is empty");
+  if (block.x == 0 || block.y == 0 || block.z == 0)
+    return reject("the block " + text(block) + " is empty");
   if (grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535) {
     return reject("the grid " + text(grid) + " is larger than (2147483647,65535,65535)");
   }
   uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  uint64_t most = std::min<uint64_t>(kernel.max_threads, static_cast<uint64_t>(device_.limits_.max_threads_per_block));
+  uint64_t most = std::min<uint64_t>(kernel.max_threads,
+                                     static_cast<uint64_t>(device_.limits_.max_threads_per_block));
   if (block.x > 1024 || block.y > 1024 || block.z > 64 || threads > most) {
-    return reject("the block " + text(block) + " has " + std::to_string(threads) + " threads, but " +
+    return reject("the block " + text(block) + " has " + std::to_string(threads) +
+                  " threads, but " +
                   (threads <= most ? "no side may exceed (1024,1024,64)"
                                    : "this kernel takes at most " + std::to_string(most)));
   }
@@ -176,20 +186,23 @@ Checked<void> PtxModule::Accept(const ptx::Kernel& kernel, const Launch& launch)
   if (dynamic > limit || shared > limit) {
     return reject("needs " + std::to_string(shared) + " bytes of shared memory per block (" +
                   std::to_string(kernel.static_shared) + " static and " + std::to_string(dynamic) +
-                  " dynamic), but " + std::string(device_.model_.name) + " has " + std::to_string(limit));
+                  " dynamic), but " + std::string(device_.model_.name) + " has " +
+                  std::to_string(limit));
   }
   if (launch.params.size() < kernel.param_bytes) {
-    return reject("the launch passes " + std::to_string(launch.params.size()) + " bytes of parameters, the kernel takes " +
-                  std::to_string(kernel.param_bytes));
+    return reject("the launch passes " + std::to_string(launch.params.size()) +
+                  " bytes of parameters, the kernel takes " + std::to_string(kernel.param_bytes));
   }
   if (launch.cooperative) {
-    uint64_t per_sm = std::min<uint64_t>({2048 / ((threads + 31) / 32 * 32), 32,
-                                          static_cast<uint64_t>(device_.model_.shared_sm_bytes) / (shared + 1024)});
+    uint64_t per_sm = std::min<uint64_t>(
+        {2048 / ((threads + 31) / 32 * 32), 32,
+         static_cast<uint64_t>(device_.model_.shared_sm_bytes) / (shared + 1024)});
     uint64_t resident = per_sm * static_cast<uint64_t>(device_.model_.sms);
     uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
     if (blocks > resident) {
-      return reject("a cooperative grid of " + std::to_string(blocks) + " blocks cannot be resident at once: " +
-                    std::string(device_.model_.name) + " holds " + std::to_string(resident) + " blocks of this size");
+      return reject("a cooperative grid of " + std::to_string(blocks) +
+                    " blocks cannot be resident at once: " + std::string(device_.model_.name) +
+                    " holds " + std::to_string(resident) + " blocks of this size");
     }
   }
   return {};
@@ -205,15 +218,18 @@ Checked<void> PtxModule::Run(const Launch& launch) {
   for (const std::unique_ptr<PtxDevice::Region>& region : device_.regions_) {
     uint64_t at = reinterpret_cast<uint64_t>(region->region.base);
     region->touched = false;
-    table.push_back({at, at + region->region.bytes, region->region.name.c_str(), region->region.writable,
-                     &region->touched, region->written.empty() ? nullptr : region->written.data()});
+    table.push_back({at, at + region->region.bytes, region->region.name.c_str(),
+                     region->region.writable, &region->touched,
+                     region->written.empty() ? nullptr : region->written.data()});
   }
   for (const PlacedVariable& variable : image_.variables()) {
     if (variable.bytes == 0) continue;
     uint64_t at = reinterpret_cast<uint64_t>(variable.base);
-    table.push_back({at, at + variable.bytes, variable.name.c_str(), !variable.constant, nullptr, nullptr});
+    table.push_back(
+        {at, at + variable.bytes, variable.name.c_str(), !variable.constant, nullptr, nullptr});
   }
-  std::sort(table.begin(), table.end(), [](const Allocation& a, const Allocation& b) { return a.begin < b.begin; });
+  std::sort(table.begin(), table.end(),
+            [](const Allocation& a, const Allocation& b) { return a.begin < b.begin; });
 
   LaunchRequest request;
   request.kernel = &kernel;
@@ -264,7 +280,8 @@ Result<std::unique_ptr<Device>> OpenPtx(const EvalOptions& options) {
                                        "'. Known are " + std::string(ptx::GpuModelKeys()) + ".");
   }
   int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::make_unique<ptx::PtxDevice>(*model, options.instruction_budget, ptx::BestExecutor(), threads);
+  return std::make_unique<ptx::PtxDevice>(*model, options.instruction_budget, ptx::BestExecutor(),
+                                          threads);
 }
 
 }  // namespace cudaagent::device

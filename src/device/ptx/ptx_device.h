@@ -49,15 +49,16 @@ class PtxDevice : public Device {
   Limits limits_;
   std::vector<std::unique_ptr<Region>> regions_;  // ascending, disjoint
   std::vector<KernelCounters> counters_;
-  std::vector<uint64_t> lanes_;                   // beside counters_
+  std::vector<uint64_t> lanes_;  // beside counters_
   uint64_t launches_ = 0;
   std::mutex print_mutex_;
-  size_t printed_ = 0;                            // bytes of the current launch
+  size_t printed_ = 0;  // bytes of the current launch
 };
 
 class PtxModule : public Module {
  public:
-  PtxModule(PtxDevice& device, const std::string& ptx, const Artifact& artifact);  // throws PtxError
+  PtxModule(PtxDevice& device, const std::string& ptx,
+            const Artifact& artifact);  // throws PtxError
 
   Checked<KernelInfo> Kernel(const std::string& mangled) override;
   Checked<void> Run(const Launch& launch) override;
@@ -69,7 +70,7 @@ class PtxModule : public Module {
   PtxDevice& device_;
   ModuleText text_;
   ModuleImage image_;
-  std::map<std::string, std::string> shown_;      // mangled -> as the plan writes it
+  std::map<std::string, std::string> shown_;  // mangled -> as the plan writes it
   std::map<std::string, ptx::Kernel> kernels_;
 };
 

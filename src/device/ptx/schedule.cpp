@@ -125,7 +125,8 @@ bool GatherLanes(Warp& warp, uint32_t need, uint32_t mask, uint32_t* all) {
   uint32_t together = mask;
   for (int i = 0; i < warp.n_parked; ++i) {
     const Parked& parked = warp.parked[i];
-    if (parked.wait == Wait::kSame && parked.pc == warp.pc && parked.need == need) together |= parked.mask;
+    if (parked.wait == Wait::kSame && parked.pc == warp.pc && parked.need == need)
+      together |= parked.mask;
   }
   if ((need & warp.alive & ~together) != 0) {
     Park(warp, {warp.pc, mask, need, Wait::kSame, 0});
@@ -179,7 +180,8 @@ void ExitLanes(Warp& warp, uint32_t mask) {
     i = warp.n_parked;  // start over: the list was reordered
   }
   for (uint32_t id = 0; id < kBarriers; ++id) {
-    if (block.barriers[id].arrived != 0 && Complete(block, block.barriers[id])) ReleaseBarrier(block, id);
+    if (block.barriers[id].arrived != 0 && Complete(block, block.barriers[id]))
+      ReleaseBarrier(block, id);
   }
 }
 
@@ -196,7 +198,8 @@ void ArriveBarrier(Warp& warp, uint32_t id, uint32_t count, uint32_t mask, bool 
 
 const Executor& BestExecutor() {
   static const Executor& best = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                                        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt") &&
+                                        __builtin_cpu_supports("bmi2") &&
+                                        __builtin_cpu_supports("lzcnt") &&
                                         __builtin_cpu_supports("f16c")
                                     ? V3Executor()
                                     : BaselineExecutor();

@@ -19,12 +19,6 @@ uint32_t Number(std::string_view text, size_t& at) {
 
 }  // namespace
 
-void SourceLines::StartFunction() {
-  own_file_ = 0;
-  line_ = 0;
-  inlined_at_.clear();
-}
-
 void SourceLines::Loc(std::string_view text) {
   size_t at = 4;  // past ".loc"
   auto place = [&] {

@@ -8,11 +8,11 @@
 
 namespace cudaagent::device::ptx {
 
-// The candidate's file is the one the kernel's first .loc names. Code inlined from elsewhere (CUDA's
-// headers) counts for the line of the candidate it was inlined at. Line 0 (no line) keeps the last.
+// For one function. The candidate's file is the one the kernel's first .loc names. Code inlined
+// from elsewhere (CUDA's headers) counts for the line of the candidate it was inlined at. Line 0
+// (no line) keeps the last.
 class SourceLines {
  public:
-  void StartFunction();
   // `text`: ".loc 2 107 3, function_name $L__info_string0, inlined_at 1 18 3".
   void Loc(std::string_view text);
   uint32_t line() const { return line_; }

@@ -24,10 +24,10 @@ struct Variable {
   std::string name;
   Space space = Space::kNone;
   uint64_t align = 1;
-  uint64_t bytes = 0;              // 0: an unsized array (dynamic shared memory)
+  uint64_t bytes = 0;  // 0: an unsized array (dynamic shared memory)
   bool unsized = false;
-  std::vector<uint8_t> initial;    // may be shorter than bytes: the rest is zero
-  struct Address {                 // an initialiser that is the address of a variable
+  std::vector<uint8_t> initial;  // may be shorter than bytes: the rest is zero
+  struct Address {               // an initialiser that is the address of a variable
     uint64_t at = 0;
     uint32_t width = 8;
     std::string symbol;
@@ -38,30 +38,40 @@ struct Variable {
 };
 
 struct Register {
-  uint8_t bytes = 4;               // 0: a predicate
+  uint8_t bytes = 4;  // 0: a predicate
 };
 
 struct Operand {
   enum class Kind : uint8_t {
-    kRegister, kSpecial, kInteger, kFloat32, kFloat64, kSymbol, kVariable, kVector, kAddress, kList, kSink
+    kRegister,
+    kSpecial,
+    kInteger,
+    kFloat32,
+    kFloat64,
+    kSymbol,
+    kVariable,
+    kVector,
+    kAddress,
+    kList,
+    kSink
   };
   Kind kind = Kind::kSink;
-  bool negated = false;            // "!%p1"
-  int index = -1;                  // kRegister: Function::registers; kVariable: Function::variables
-  uint64_t bits = 0;               // literals
-  int64_t offset = 0;              // kAddress, kSymbol, kVariable: "+ 16"
-  std::string name;                // kSymbol, kSpecial: the name
-  std::vector<Operand> items;      // kVector, kList: elements; kAddress: its base; else "a|b": b
+  bool negated = false;        // "!%p1"
+  int index = -1;              // kRegister: Function::registers; kVariable: Function::variables
+  uint64_t bits = 0;           // literals
+  int64_t offset = 0;          // kAddress, kSymbol, kVariable: "+ 16"
+  std::string name;            // kSymbol, kSpecial: the name
+  std::vector<Operand> items;  // kVector, kList: elements; kAddress: its base; else "a|b": b
 };
 
 struct Statement {
-  std::string opcode;              // with every modifier: "setp.ne.s32"
-  int guard = -1;                  // register index of the predicate
+  std::string opcode;  // with every modifier: "setp.ne.s32"
+  int guard = -1;      // register index of the predicate
   bool guard_negated = false;
-  uint32_t line = 0;               // of the candidate's source, 0 = unknown
-  uint32_t text_line = 0;          // of the PTX text
-  uint32_t target = 0;             // branches: index of the statement to go to
-  std::vector<uint32_t> targets;   // brx.idx
+  uint32_t line = 0;              // of the candidate's source, 0 = unknown
+  uint32_t text_line = 0;         // of the PTX text
+  uint32_t target = 0;            // branches: index of the statement to go to
+  std::vector<uint32_t> targets;  // brx.idx
   std::vector<Operand> operands;
 };
 
@@ -74,7 +84,7 @@ struct Function {
   std::vector<int> params;          // indices into variables, in order
   std::vector<int> results;
   std::vector<Statement> body;
-  int max_threads = 0;              // .maxntid, 0 = not given
+  int max_threads = 0;  // .maxntid, 0 = not given
   uint32_t text_line = 0;
 };
 

@@ -1,6 +1,8 @@
 // A kernel under test: PTX or CUDA source, named buffers, one launch.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -8,8 +10,6 @@
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <unistd.h>
 
 #include "cudaagent/fault.h"
 #include "device/device.h"
@@ -48,8 +48,8 @@ class Bench {
 
   template <class T>
   Bench& With(Buffer<T>& buffer) {
-    regions_.push_back({buffer.name, buffer.data.data(), buffer.data.size() * sizeof(T), buffer.writable,
-                        buffer.initialised});
+    regions_.push_back({buffer.name, buffer.data.data(), buffer.data.size() * sizeof(T),
+                        buffer.writable, buffer.initialised});
     Arg(buffer.data.data());
     return *this;
   }
@@ -66,7 +66,8 @@ class Bench {
     regions_.clear();
   }
 
-  Checked<void> Run(const std::string& kernel, Dim3 grid, Dim3 block, size_t shared = 0, bool cooperative = false) {
+  Checked<void> Run(const std::string& kernel, Dim3 grid, Dim3 block, size_t shared = 0,
+                    bool cooperative = false) {
     if (module_ == nullptr) return tl::unexpected(*load_fault_);
     device_.SetRegions(regions_);
     Launch launch;
@@ -79,7 +80,8 @@ class Bench {
     return module_->Run(launch);
   }
   // The fault's sentence, "ok" where the launch went well.
-  std::string Say(const std::string& kernel, Dim3 grid, Dim3 block, size_t shared = 0, bool cooperative = false) {
+  std::string Say(const std::string& kernel, Dim3 grid, Dim3 block, size_t shared = 0,
+                  bool cooperative = false) {
     Checked<void> ran = Run(kernel, grid, block, shared, cooperative);
     return ran ? "ok" : std::string(ToString(ran.error().verdict)) + ": " + ran.error().message;
   }

@@ -80,19 +80,63 @@ TEST(PtxHostile, AnswersEveryTruncation) {
 TEST(PtxHostile, AnswersEveryMutation) {
   std::string text = kText;
   std::mt19937_64 random(1);
-  const std::string pieces[] = {"{", "}", "(", ")", "[", "]", ";", ",", ".", "%r1", "%rd1", "-1", "0x", "99999999999999999999",
-                                "bra", "ret", "\"", "/*", "//", "\n", ".reg", ".param", "bar.sync", "|", "+", "@", "<4000000000>",
-                                "0f", "call", "_", "$L1", "brx.idx", "p", "k", "twice", "\x01", "\xff", ".align 3", "[2000000000]"};
+  const std::string pieces[] = {"{",
+                                "}",
+                                "(",
+                                ")",
+                                "[",
+                                "]",
+                                ";",
+                                ",",
+                                ".",
+                                "%r1",
+                                "%rd1",
+                                "-1",
+                                "0x",
+                                "99999999999999999999",
+                                "bra",
+                                "ret",
+                                "\"",
+                                "/*",
+                                "//",
+                                "\n",
+                                ".reg",
+                                ".param",
+                                "bar.sync",
+                                "|",
+                                "+",
+                                "@",
+                                "<4000000000>",
+                                "0f",
+                                "call",
+                                "_",
+                                "$L1",
+                                "brx.idx",
+                                "p",
+                                "k",
+                                "twice",
+                                "\x01",
+                                "\xff",
+                                ".align 3",
+                                "[2000000000]"};
   for (int round = 0; round < 3000; ++round) {
     std::string mutated = text;
     int edits = 1 + static_cast<int>(random() % 3);
     for (int e = 0; e < edits; ++e) {
       size_t at = random() % mutated.size();
       switch (random() % 5) {
-        case 0: mutated[at] = static_cast<char>(random()); break;
-        case 1: mutated.erase(at, 1 + random() % 8); break;
-        case 2: mutated.insert(at, pieces[random() % std::size(pieces)]); break;
-        case 3: mutated.insert(at, mutated.substr(random() % mutated.size(), random() % 40)); break;
+        case 0:
+          mutated[at] = static_cast<char>(random());
+          break;
+        case 1:
+          mutated.erase(at, 1 + random() % 8);
+          break;
+        case 2:
+          mutated.insert(at, pieces[random() % std::size(pieces)]);
+          break;
+        case 3:
+          mutated.insert(at, mutated.substr(random() % mutated.size(), random() % 40));
+          break;
         default: {
           // Swap two lines: uses before definitions, labels elsewhere.
           size_t a = mutated.find('\n', at), b = mutated.find('\n', random() % mutated.size());
@@ -138,11 +182,14 @@ extern "C" __global__ void k(float* x, int n) {
 
 TEST(PtxHostile, RefusesSizesThatWouldEatTheMemory) {
   auto entry = [](const std::string& body) {
-    return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {\n" + body + "\nret;\n}\n";
+    return ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p, "
+           ".param .u32 n) {\n" +
+           body + "\nret;\n}\n";
   };
   EXPECT_EQ(Try(entry(".local .align 8 .b8 depot[900000000];")),
             "unsupported: the kernel k needs more than 512 KiB of local memory per thread");
-  EXPECT_EQ(Try(entry(".shared .align 8 .b8 tile[900000000];")), "unsupported: shared variables larger than 16 MiB");
+  EXPECT_EQ(Try(entry(".shared .align 8 .b8 tile[900000000];")),
+            "unsupported: shared variables larger than 16 MiB");
   EXPECT_EQ(Try(entry(".reg .b32 %r<4000000000>;\nmov.u32 %r3999999, 1;")), "ok");
   EXPECT_EQ(Try(".version 9.0\n.target sm_90a\n.global .b8 huge[99999999999];"),
             "unsupported: PTX line 3: a variable larger than 1 GiB at ';'");

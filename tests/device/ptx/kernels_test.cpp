@@ -17,7 +17,8 @@ namespace {
 
 std::vector<float> Ramp(size_t n, float from, float to) {
   std::vector<float> v(n);
-  for (size_t i = 0; i < n; ++i) v[i] = from + (to - from) * static_cast<float>((i * 7919) % n) / static_cast<float>(n);
+  for (size_t i = 0; i < n; ++i)
+    v[i] = from + (to - from) * static_cast<float>((i * 7919) % n) / static_cast<float>(n);
   return v;
 }
 
@@ -29,7 +30,8 @@ extern "C" __global__ void add(const float* a, const float* b, float* c, int n) 
   if (i < n) c[i] = a[i] + b[i];
 })"));
   constexpr int kN = 10'007;
-  Buffer<float> a{"a", Ramp(kN, -3, 5), false}, b{"b", Ramp(kN, 1, 2), false}, c{"c", std::vector<float>(kN), true, false};
+  Buffer<float> a{"a", Ramp(kN, -3, 5), false}, b{"b", Ramp(kN, 1, 2), false},
+      c{"c", std::vector<float>(kN), true, false};
   bench.With(a).With(b).With(c).Arg(kN);
   ASSERT_EQ(bench.Say("add", {(kN + 255) / 256, 1, 1}, {256, 1, 1}), "ok");
   for (int i = 0; i < kN; ++i) ASSERT_EQ(c.data[i], a.data[i] + b.data[i]) << i;
@@ -67,17 +69,20 @@ extern "C" __global__ void softmax(const float* x, float* y, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = __expf(row[i] - top) / sum;
 })"));
   constexpr int kRows = 1024, kN = 4096;
-  Buffer<float> x{"x", Ramp(kRows * kN, -4, 4), false}, y{"y", std::vector<float>(kRows * kN), true, false};
+  Buffer<float> x{"x", Ramp(kRows * kN, -4, 4), false},
+      y{"y", std::vector<float>(kRows * kN), true, false};
   bench.With(x).With(y).Arg(kN);
   std::clock_t start = std::clock();
   ASSERT_EQ(bench.Say("softmax", {kRows, 1, 1}, {256, 1, 1}), "ok");
-  std::printf("softmax 1024x4096: %.1f ms\n", 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  std::printf("softmax 1024x4096: %.1f ms\n",
+              1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   for (int r = 0; r < kRows; r += 101) {
     const float* row = x.data.data() + r * kN;
     double top = *std::max_element(row, row + kN), sum = 0;
     for (int i = 0; i < kN; ++i) sum += std::exp(row[i] - top);
     for (int i = 0; i < kN; ++i) {
-      ASSERT_NEAR(y.data[r * kN + i], std::exp(row[i] - top) / sum, 2e-6 * std::exp(row[i] - top) / sum + 1e-12);
+      ASSERT_NEAR(y.data[r * kN + i], std::exp(row[i] - top) / sum,
+                  2e-6 * std::exp(row[i] - top) / sum + 1e-12);
     }
   }
 }
@@ -99,11 +104,13 @@ extern "C" __global__ void matmul(const float* a, const float* b, float* c, int 
   c[row * n + col] = sum;
 })"));
   constexpr int kN = 512;
-  Buffer<float> a{"a", Ramp(kN * kN, -1, 1), false}, b{"b", Ramp(kN * kN, 1, -1), false}, c{"c", std::vector<float>(kN * kN), true, false};
+  Buffer<float> a{"a", Ramp(kN * kN, -1, 1), false}, b{"b", Ramp(kN * kN, 1, -1), false},
+      c{"c", std::vector<float>(kN * kN), true, false};
   bench.With(a).With(b).With(c).Arg(kN);
   std::clock_t start = std::clock();
   ASSERT_EQ(bench.Say("matmul", {kN / 32, kN / 32, 1}, {32, 32, 1}), "ok");
-  std::printf("matmul 512: %.1f ms\n", 1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+  std::printf("matmul 512: %.1f ms\n",
+              1e3 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   for (int r = 0; r < kN; r += 61) {
     for (int col = 0; col < kN; ++col) {
       float sum = 0;

@@ -16,7 +16,8 @@ using Program = struct _nvrtcProgram*;
 struct Api {
   std::string missing;
   std::string include;
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*create)(Program*, const char*, const char*, int, const char* const*,
+                const char* const*) = nullptr;
   int (*compile)(Program, int, const char* const*) = nullptr;
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
@@ -40,8 +41,8 @@ Api Open() {
   std::vector<std::string> roots;
   if (const char* home = std::getenv("CUDA_HOME")) roots.push_back(home);
   roots.push_back("/usr/local/cuda");
-  for (const std::string& wheel :
-       Matches(std::string(CUDAAGENT_SOURCE_DIR) + "/.venv/lib/python3*/site-packages/nvidia/cu13")) {
+  for (const std::string& wheel : Matches(std::string(CUDAAGENT_SOURCE_DIR) +
+                                          "/.venv/lib/python3*/site-packages/nvidia/cu13")) {
     roots.push_back(wheel);
   }
   void* library = nullptr;
@@ -50,7 +51,8 @@ Api Open() {
     for (const char* folder : {"/lib64/", "/lib/"}) {
       std::string path = root + folder + "libnvrtc.so.13";
       tried += " " + path;
-      if (library == nullptr && (library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) != nullptr) {
+      if (library == nullptr &&
+          (library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) != nullptr) {
         api.include = root + "/include";
       }
     }
@@ -92,7 +94,8 @@ std::string CompileToPtx(const std::string& source) {
     throw std::runtime_error("nvrtcCreateProgram failed");
   }
   std::string include = "-I" + api.include, cccl = "-I" + api.include + "/cccl";
-  std::vector<const char*> options = {"-arch=sm_90a", "-lineinfo", "-std=c++17", include.c_str(), cccl.c_str()};
+  std::vector<const char*> options = {"-arch=sm_90a", "-lineinfo", "-std=c++17", include.c_str(),
+                                      cccl.c_str()};
   int code = api.compile(program, static_cast<int>(options.size()), options.data());
   size_t size = 0;
   std::string text;

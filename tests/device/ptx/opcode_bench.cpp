@@ -7,14 +7,16 @@
 namespace cudaagent::device::ptx::test {
 namespace {
 
-std::string Register(char type, size_t i) { return std::string("%") + type + "r" + std::to_string(i); }
+std::string Register(char type, size_t i) {
+  return std::string("%") + type + "r" + std::to_string(i);
+}
 std::string Bits(char type) { return type == 'h' ? "b16" : type == 'l' ? "b64" : "b32"; }
 
 // Replaces the one-letter word `from`.
 std::string Replace(const std::string& text, char from, const std::string& to) {
   auto in_word = [&](size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_' ||
-                                text[at] == '.' || text[at] == '%');
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) ||
+                                text[at] == '_' || text[at] == '.' || text[at] == '%');
   };
   std::string out;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -30,8 +32,8 @@ std::string Replace(const std::string& text, char from, const std::string& to) {
 }  // namespace
 
 std::vector<uint64_t> RunOpcode(const std::string& text, const std::string& types,
-                                const std::vector<std::vector<uint64_t>>& rows, const Executor& executor,
-                                uint32_t mask) {
+                                const std::vector<std::vector<uint64_t>>& rows,
+                                const Executor& executor, uint32_t mask) {
   std::string ptx =
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry t(.param .u64 p) {\n"
       ".reg .b16 %hr<8>;\n.reg .b32 %wr<8>;\n.reg .b64 %lr<8>;\n.reg .pred %pr<8>;\n"

@@ -1,4 +1,5 @@
-// What kernels do with the machine: atomics, barriers, calls, divergence, printf, cooperation, counts.
+// What kernels do with the machine: atomics, barriers, calls, divergence, printf, cooperation,
+// counts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +45,8 @@ extern "C" __global__ void math(const float* x, float* y, int n) {
   y[9 * n + i] = v / (fabsf(v) + 0.3f);
 })"));
   constexpr int kN = 4000;
-  Buffer<float> x{"x", std::vector<float>(kN), false}, y{"y", std::vector<float>(10 * kN), true, false};
+  Buffer<float> x{"x", std::vector<float>(kN), false},
+      y{"y", std::vector<float>(10 * kN), true, false};
   for (int i = 0; i < kN; ++i) x.data[i] = static_cast<float>(i - kN / 2) / 200.0f;
   bench.With(x).With(y).Arg(kN);
   ASSERT_EQ(bench.Say("math", {16, 1, 1}, {256, 1, 1}), "ok");
@@ -54,19 +56,29 @@ extern "C" __global__ void math(const float* x, float* y, int n) {
     std::function<double(double)> exact;
   };
   auto narrow = [](double v) { return static_cast<double>(static_cast<float>(v)); };
-  std::vector<Row> rows = {{"expf", 1, [](double v) { return std::exp(v); }},
-                           {"logf", 1, [&](double v) { return std::log(narrow(static_cast<float>(std::fabs(v)) + 0.01f)); }},
-                           {"sinf", 2, [](double v) { return std::sin(v); }},
-                           {"tanhf", 2, [](double v) { return std::tanh(v); }},
-                           {"erff", 2, [](double v) { return std::erf(v); }},
-                           {"powf", 4, [](double v) { return std::pow(std::fabs(v), static_cast<double>(1.7f)); }},
-                           {"log1pf", 2, [](double v) { return std::log1p(std::fabs(v)); }},
-                           {"sinf of large", 2, [](double v) { return std::sin(static_cast<double>(static_cast<float>(v) * 1.0e5f)); }},
-                           {"rsqrtf", 2, [](double v) { return 1 / std::sqrt(static_cast<double>(static_cast<float>(std::fabs(v)) + 0.001f)); }},
-                           {"division", 0, [](double v) { return static_cast<double>(static_cast<float>(v) / (static_cast<float>(std::fabs(v)) + 0.3f)); }}};
+  std::vector<Row> rows = {
+      {"expf", 1, [](double v) { return std::exp(v); }},
+      {"logf", 1,
+       [&](double v) { return std::log(narrow(static_cast<float>(std::fabs(v)) + 0.01f)); }},
+      {"sinf", 2, [](double v) { return std::sin(v); }},
+      {"tanhf", 2, [](double v) { return std::tanh(v); }},
+      {"erff", 2, [](double v) { return std::erf(v); }},
+      {"powf", 4, [](double v) { return std::pow(std::fabs(v), static_cast<double>(1.7f)); }},
+      {"log1pf", 2, [](double v) { return std::log1p(std::fabs(v)); }},
+      {"sinf of large", 2,
+       [](double v) { return std::sin(static_cast<double>(static_cast<float>(v) * 1.0e5f)); }},
+      {"rsqrtf", 2,
+       [](double v) {
+         return 1 / std::sqrt(static_cast<double>(static_cast<float>(std::fabs(v)) + 0.001f));
+       }},
+      {"division", 0, [](double v) {
+         return static_cast<double>(static_cast<float>(v) /
+                                    (static_cast<float>(std::fabs(v)) + 0.3f));
+       }}};
   for (size_t r = 0; r < rows.size(); ++r) {
     for (int i = 0; i < kN; ++i) {
-      ASSERT_LE(UlpsApart(y.data[r * kN + i], rows[r].exact(x.data[i])), rows[r].ulps) << rows[r].name << " of " << x.data[i];
+      ASSERT_LE(UlpsApart(y.data[r * kN + i], rows[r].exact(x.data[i])), rows[r].ulps)
+          << rows[r].name << " of " << x.data[i];
     }
   }
 }
@@ -87,18 +99,22 @@ extern "C" __global__ void gelu(const __half2* x, __half2* y, int n) {
   auto half = [](float f) {  // exact for these multiples of 1/256 below 8
     int e = f == 0 ? 0 : std::ilogb(f);
     if (f == 0) return uint16_t{0};
-    return static_cast<uint16_t>((f < 0 ? 0x8000 : 0) | (e + 15) << 10 | static_cast<int>((std::fabs(f) / std::ldexp(1.0f, e) - 1) * 1024));
+    return static_cast<uint16_t>((f < 0 ? 0x8000 : 0) | (e + 15) << 10 |
+                                 static_cast<int>((std::fabs(f) / std::ldexp(1.0f, e) - 1) * 1024));
   };
   auto single = [](uint16_t h) {
-    float m = static_cast<float>(h & 1023) / 1024, v = (h & 0x7c00) == 0 ? std::ldexp(m, -14) : std::ldexp(1 + m, (h >> 10 & 31) - 15);
+    float m = static_cast<float>(h & 1023) / 1024,
+          v = (h & 0x7c00) == 0 ? std::ldexp(m, -14) : std::ldexp(1 + m, (h >> 10 & 31) - 15);
     return h & 0x8000 ? -v : v;
   };
-  Buffer<uint16_t> x{"x", std::vector<uint16_t>(2 * kN), false}, y{"y", std::vector<uint16_t>(2 * kN), true, false};
+  Buffer<uint16_t> x{"x", std::vector<uint16_t>(2 * kN), false},
+      y{"y", std::vector<uint16_t>(2 * kN), true, false};
   for (int i = 0; i < 2 * kN; ++i) x.data[i] = half(static_cast<float>(i % 1024 - 512) / 256.0f);
   bench.With(x).With(y).Arg(kN);
   ASSERT_EQ(bench.Say("gelu", {8, 1, 1}, {256, 1, 1}), "ok");
   for (int i = 0; i < 2 * kN; ++i) {
-    double v = single(x.data[i]), want = 0.5 * v * (1 + std::tanh(0.7978845608 * (v + 0.044715 * v * v * v)));
+    double v = single(x.data[i]),
+           want = 0.5 * v * (1 + std::tanh(0.7978845608 * (v + 0.044715 * v * v * v)));
     ASSERT_NEAR(single(y.data[i]), want, 2e-3) << v;
   }
 }
@@ -148,7 +164,8 @@ template <int kWidth> __device__ void transpose(const float* x, float* y, float 
 extern "C" __global__ void conflicts(const float* x, float* y) { __shared__ float t[32][32]; transpose<32>(x, y, t); }
 extern "C" __global__ void padded(const float* x, float* y) { __shared__ float t[32][33]; transpose<33>(x, y, t); })");
   Bench bench(ptx);
-  Buffer<float> x{"x", std::vector<float>(1024), false}, y{"y", std::vector<float>(1024), true, false};
+  Buffer<float> x{"x", std::vector<float>(1024), false},
+      y{"y", std::vector<float>(1024), true, false};
   std::iota(x.data.begin(), x.data.end(), 0.0f);
   bench.With(x).With(y);
   for (bool padded : {false, true}) {
@@ -180,7 +197,9 @@ extern "C" __global__ void calls(double* y) {
   for (int t = 0; t < 64; ++t) {
     int i = t % 3 == 0 ? t : -t;
     double f = t % 3 == 0 ? 0.5 : 1.5;
-    EXPECT_EQ(y.data[t], static_cast<float>(f + i) + f * 2 + deeper(i) * 1000.0 - i + (i & 1 ? deeper(deeper(i)) : 0)) << t;
+    EXPECT_EQ(y.data[t], static_cast<float>(f + i) + f * 2 + deeper(i) * 1000.0 - i +
+                             (i & 1 ? deeper(deeper(i)) : 0))
+        << t;
   }
 }
 
@@ -194,7 +213,8 @@ extern "C" __global__ void local(const int* order, int* y) {
   for (int k = 0; k < 16; ++k) s = s * 3 + a[order[(k * 5 + threadIdx.x) & 15]];
   y[threadIdx.x] = s;
 })"));
-  Buffer<int> order{"order", {3, 1, 4, 15, 9, 2, 6, 5, 0, 7, 8, 10, 11, 12, 13, 14}, false}, y{"y", std::vector<int>(50)};
+  Buffer<int> order{"order", {3, 1, 4, 15, 9, 2, 6, 5, 0, 7, 8, 10, 11, 12, 13, 14}, false},
+      y{"y", std::vector<int>(50)};
   bench.With(order).With(y);
   ASSERT_EQ(bench.Say("local", {1, 1, 1}, {50, 1, 1}), "ok");
   for (int t = 0; t < 50; ++t) {
@@ -272,8 +292,10 @@ extern "C" __global__ void reduce(const int* x, int* y) {
   bench.With(x).With(y);
   ASSERT_EQ(bench.Say("reduce", {4, 1, 1}, {128, 1, 1}), "ok");
   for (int g = 0; g < 64; ++g) {
-    EXPECT_EQ(y.data[2 * g], std::accumulate(x.data.begin() + 8 * g, x.data.begin() + 8 * g + 8, 0));
-    EXPECT_EQ(y.data[2 * g + 1], *std::max_element(x.data.begin() + 8 * g, x.data.begin() + 8 * g + 8));
+    EXPECT_EQ(y.data[2 * g],
+              std::accumulate(x.data.begin() + 8 * g, x.data.begin() + 8 * g + 8, 0));
+    EXPECT_EQ(y.data[2 * g + 1],
+              *std::max_element(x.data.begin() + 8 * g, x.data.begin() + 8 * g + 8));
   }
 }
 
@@ -294,7 +316,8 @@ extern "C" __global__ void grid(int* a, int* b) {
   for (int threads : {1, 3}) {
     Bench bench(ptx, BestExecutor(), threads);
     constexpr int kN = 64 * 128;
-    Buffer<int> a{"a", std::vector<int>(kN), true, false}, b{"b", std::vector<int>(kN), true, false};
+    Buffer<int> a{"a", std::vector<int>(kN), true, false},
+        b{"b", std::vector<int>(kN), true, false};
     bench.With(a).With(b);
     ASSERT_EQ(bench.Say("grid", {64, 1, 1}, {128, 1, 1}, 0, true), "ok");
     for (int i = 0; i < kN; ++i) ASSERT_EQ(a.data[i], kN - 1 - (i + 1) % kN);
@@ -399,7 +422,8 @@ extern "C" __global__ void globals(float* y) {
   bench.With(y);
   for (int launch = 0; launch < 2; ++launch) {
     ASSERT_EQ(bench.Say("globals", {1, 1, 1}, {4, 1, 1}), "ok");
-    EXPECT_THAT(y.data, testing::ElementsAre(1.5f + 'b', 2.5f + 'd', 3.5f + 'b', 4.5f + 'd', 40.0f + launch));
+    EXPECT_THAT(y.data, testing::ElementsAre(1.5f + 'b', 2.5f + 'd', 3.5f + 'b', 4.5f + 'd',
+                                             40.0f + launch));
   }
 }
 

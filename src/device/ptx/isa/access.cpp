@@ -3,7 +3,8 @@
 namespace cudaagent::device::ptx::PTX_ISA {
 namespace {
 
-bool Fault(Warp& w, FaultKind kind, int lane, uint64_t address, uint32_t bytes, uint32_t element, Use use) {
+bool Fault(Warp& w, FaultKind kind, int lane, uint64_t address, uint32_t bytes, uint32_t element,
+           Use use) {
   FaultState& f = w.thread->fault;
   f.kind = kind;
   f.lane = static_cast<uint32_t>(lane);
@@ -55,7 +56,8 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
     uint64_t at = address[l];
-    if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at, bytes, element, use);
+    if ((at & (bytes - 1)) != 0)
+      return Fault(w, FaultKind::kMisaligned, l, at, bytes, element, use);
     const Allocation* a = t.last;
     if (a == nullptr || at < a->begin || at + bytes > a->end) a = FindAllocation(t, at, bytes);
     if (!CheckGlobal(w, a, l, at, bytes, element, use)) return false;
@@ -75,7 +77,8 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
     uint64_t at = wide[l];
-    if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at + kSharedWindow, bytes, element, use);
+    if ((at & (bytes - 1)) != 0)
+      return Fault(w, FaultKind::kMisaligned, l, at + kSharedWindow, bytes, element, use);
     if (at > limit || bytes > limit - at) {
       return Fault(w, FaultKind::kSharedBounds, l, at, bytes, element, use);
     }
@@ -106,7 +109,8 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + offset;
   } else {
     const uint32_t* a = At<uint32_t>(w, in.op[4]);
-    for (int l = 0; l < kLanes; ++l) address[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
+    for (int l = 0; l < kLanes; ++l)
+      address[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
   }
   if (in.place == Place::kGlobal || in.place == Place::kConst) {
     return Global(w, address, m, bytes, element, use, access);
@@ -126,8 +130,10 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
       shared |= 1u << l;
     } else if (window == kLocalWindow) {
       uint64_t limit = w.thread->launch->kernel->local_total;
-      if ((at & (bytes - 1)) != 0) return Fault(w, FaultKind::kMisaligned, l, at + kLocalWindow, bytes, element, use);
-      if (at > limit || bytes > limit - at) return Fault(w, FaultKind::kLocalBounds, l, at, bytes, element, use);
+      if ((at & (bytes - 1)) != 0)
+        return Fault(w, FaultKind::kMisaligned, l, at + kLocalWindow, bytes, element, use);
+      if (at > limit || bytes > limit - at)
+        return Fault(w, FaultKind::kLocalBounds, l, at, bytes, element, use);
       access.host[l] = w.local + static_cast<uint64_t>(l) * limit + at;
     } else if (window == kParamWindow) {
       uint64_t limit = w.thread->launch->param_bytes;

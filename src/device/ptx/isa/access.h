@@ -1,5 +1,6 @@
-// From the addresses of a warp's lanes to host pointers: which space, in bounds, aligned, initialised,
-// allowed; counted. Everything a load, store or atomic must ask before it touches memory.
+// From the addresses of a warp's lanes to host pointers: which space, in bounds, aligned,
+// initialised, allowed; counted. Everything a load, store or atomic must ask before it touches
+// memory.
 #pragma once
 
 #include "device/ptx/isa/lanes.h"
@@ -14,7 +15,7 @@ enum class Use : uint8_t { kRead, kWrite, kAtomic };
 struct Access {
   enum Kind : uint8_t { kUniform, kConsecutive, kScattered };
   Kind kind = kScattered;
-  uint8_t* host[kLanes];     // of active lanes; kUniform and kConsecutive: [0] is lane 0's
+  uint8_t* host[kLanes];  // of active lanes; kUniform and kConsecutive: [0] is lane 0's
 };
 
 // Written bytes are 1.
@@ -54,13 +55,14 @@ inline Access::Kind PatternOf(const A* a) {
   }
   if (apart != kBytes) return Access::kScattered;
   A different = 0;
-  for (int l = 2; l < kLanes; ++l) different |= (a[l] - a[l - 1]) ^ A{kBytes};
+  for (int l = 2; l < kLanes; ++l) different |= (a[l] - a[l - 1]) ^ A { kBytes };
   return different == 0 ? Access::kConsecutive : Access::kScattered;
 }
 
-// A full warp's access of one address or of consecutive ones, all checks in one. False: something is
-// wrong or unusual, and the lane by lane path finds out what.
-inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+// A full warp's access of one address or of consecutive ones, all checks in one. False: something
+// is wrong or unusual, and the lane by lane path finds out what.
+inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use,
+                      Access& access) {
   if ((first & (bytes - 1)) != 0) return false;
   ThreadState& t = *w.thread;
   const Allocation* a = t.last;
@@ -77,7 +79,8 @@ inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   access.host[0] = reinterpret_cast<uint8_t*>(first);
   return true;
 }
-inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use, Access& access) {
+inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use,
+                      Access& access) {
   BlockState& b = *w.block;
   uint32_t limit = w.thread->launch->shared_bytes;
   if ((first & (bytes - 1)) != 0 || first > limit || span > limit - first) return false;
@@ -109,10 +112,13 @@ inline bool ResolveRun(Warp& w, const Instr& in, uint32_t m, Access& access) {
     access.kind = in.wide_address ? PatternOf<kBytes>(At<uint64_t>(w, in.op[4]))
                                   : PatternOf<kBytes>(At<uint32_t>(w, in.op[4]));
   }
-  if (access.kind == Access::kScattered || (access.kind == Access::kUniform && kUse != Use::kRead)) return false;
+  if (access.kind == Access::kScattered || (access.kind == Access::kUniform && kUse != Use::kRead))
+    return false;
   uint64_t offset = static_cast<uint64_t>(in.imm);
-  uint64_t first = in.wide_address ? *At<uint64_t>(w, in.op[4]) + offset
-                                   : static_cast<uint32_t>(*At<uint32_t>(w, in.op[4]) + static_cast<uint32_t>(offset));
+  uint64_t first =
+      in.wide_address
+          ? *At<uint64_t>(w, in.op[4]) + offset
+          : static_cast<uint32_t>(*At<uint32_t>(w, in.op[4]) + static_cast<uint32_t>(offset));
   uint32_t span = access.kind == Access::kConsecutive ? kBytes * kLanes : kBytes;
   Place place = in.place;
   if (place == Place::kGeneric) {

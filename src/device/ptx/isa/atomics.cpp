@@ -18,7 +18,8 @@ template <class T, auto F>
 inline T Update(uint8_t* at, T b, T c) {
   T* p = reinterpret_cast<T*>(at);
   T old = __atomic_load_n(p, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(p, &old, F(old, b, c), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(p, &old, F(old, b, c), false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {
   }
   return old;
 }
@@ -68,10 +69,13 @@ void Integers(Families& f) {
 template <class H, AtomType kOne, AtomType kTwo>
 void Halves(Families& f) {
   constexpr int k1 = static_cast<int>(kOne), k2 = static_cast<int>(kTwo);
-  constexpr int kAdd = static_cast<int>(AtomOp::kAdd), kMin = static_cast<int>(AtomOp::kMin), kMax = static_cast<int>(AtomOp::kMax);
+  constexpr int kAdd = static_cast<int>(AtomOp::kAdd), kMin = static_cast<int>(AtomOp::kMin),
+                kMax = static_cast<int>(AtomOp::kMax);
   f.atom[kAdd][k1] = Atomic<u16, [](u16 a, u16 b, u16) { return H::To(H::From(a) + H::From(b)); }>;
-  f.atom[kMin][k1] = Atomic<u16, [](u16 a, u16 b, u16) { return H::To(kMinF(H::From(a), H::From(b))); }>;
-  f.atom[kMax][k1] = Atomic<u16, [](u16 a, u16 b, u16) { return H::To(kMaxF(H::From(a), H::From(b))); }>;
+  f.atom[kMin][k1] =
+      Atomic<u16, [](u16 a, u16 b, u16) { return H::To(kMinF(H::From(a), H::From(b))); }>;
+  f.atom[kMax][k1] =
+      Atomic<u16, [](u16 a, u16 b, u16) { return H::To(kMaxF(H::From(a), H::From(b))); }>;
   f.atom[kAdd][k2] = Atomic<u32, [](u32 a, u32 b, u32) { return Pair<H, kAddF>(a, b); }>;
   f.atom[kMin][k2] = Atomic<u32, [](u32 a, u32 b, u32) { return Pair<H, kMinF>(a, b); }>;
   f.atom[kMax][k2] = Atomic<u32, [](u32 a, u32 b, u32) { return Pair<H, kMaxF>(a, b); }>;
@@ -86,9 +90,8 @@ void RegisterAtomics(Families& f) {
   Integers<AtomType::kS64, s64>(f);
   Integers<AtomType::kB16, u16>(f);
   constexpr int kAdd = static_cast<int>(AtomOp::kAdd);
-  f.atom[kAdd][static_cast<int>(AtomType::kF32)] = Atomic<u32, [](u32 a, u32 b, u32) {
-    return AsBits(Canonical(AsFloat(a) + AsFloat(b)));
-  }>;
+  f.atom[kAdd][static_cast<int>(AtomType::kF32)] =
+      Atomic<u32, [](u32 a, u32 b, u32) { return AsBits(Canonical(AsFloat(a) + AsFloat(b))); }>;
   f.atom[kAdd][static_cast<int>(AtomType::kF64)] = Atomic<u64, [](u64 a, u64 b, u64) {
     return __builtin_bit_cast(u64, __builtin_bit_cast(double, a) + __builtin_bit_cast(double, b));
   }>;

@@ -75,19 +75,23 @@ void Integers(OpTable& t, const char* type, char c, bool ordered) {
 template <class T, auto kView>
 void Floats(OpTable& t, const char* ftz, const char* type, char c) {
   AddCompare<T, [](T a, T b) { return kView(a) == kView(b); }>(t, "eq", ftz, type, c);
-  AddCompare<T, [](T a, T b) { return kView(a) < kView(b) || kView(b) < kView(a); }>(t, "ne", ftz, type, c);
+  AddCompare<T, [](T a, T b) { return kView(a) < kView(b) || kView(b) < kView(a); }>(t, "ne", ftz,
+                                                                                     type, c);
   AddCompare<T, [](T a, T b) { return kView(a) < kView(b); }>(t, "lt", ftz, type, c);
   AddCompare<T, [](T a, T b) { return kView(a) <= kView(b); }>(t, "le", ftz, type, c);
   AddCompare<T, [](T a, T b) { return kView(b) < kView(a); }>(t, "gt", ftz, type, c);
   AddCompare<T, [](T a, T b) { return kView(b) <= kView(a); }>(t, "ge", ftz, type, c);
-  AddCompare<T, [](T a, T b) { return !(kView(a) < kView(b) || kView(b) < kView(a)); }>(t, "equ", ftz, type, c);
+  AddCompare<T, [](T a, T b) { return !(kView(a) < kView(b) || kView(b) < kView(a)); }>(
+      t, "equ", ftz, type, c);
   AddCompare<T, [](T a, T b) { return !(kView(a) == kView(b)); }>(t, "neu", ftz, type, c);
   AddCompare<T, [](T a, T b) { return !(kView(b) <= kView(a)); }>(t, "ltu", ftz, type, c);
   AddCompare<T, [](T a, T b) { return !(kView(b) < kView(a)); }>(t, "leu", ftz, type, c);
   AddCompare<T, [](T a, T b) { return !(kView(a) <= kView(b)); }>(t, "gtu", ftz, type, c);
   AddCompare<T, [](T a, T b) { return !(kView(a) < kView(b)); }>(t, "geu", ftz, type, c);
-  AddCompare<T, [](T a, T b) { return kView(a) == kView(a) && kView(b) == kView(b); }>(t, "num", ftz, type, c);
-  AddCompare<T, [](T a, T b) { return kView(a) != kView(a) || kView(b) != kView(b); }>(t, "nan", ftz, type, c);
+  AddCompare<T, [](T a, T b) { return kView(a) == kView(a) && kView(b) == kView(b); }>(
+      t, "num", ftz, type, c);
+  AddCompare<T, [](T a, T b) { return kView(a) != kView(a) || kView(b) != kView(b); }>(
+      t, "nan", ftz, type, c);
 }
 
 }  // namespace

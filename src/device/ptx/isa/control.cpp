@@ -85,7 +85,8 @@ Step NanoSleep(Warp& w, const Instr&, uint32_t) {
   return Step::kNext;
 }
 
-// vprintf: imm the local offset of the format's address, extra of the arguments', op[2] of the result.
+// vprintf: imm the local offset of the format's address, extra of the arguments', op[2] of the
+// result.
 Step Printf(Warp& w, const Instr& in, uint32_t m) {
   uint64_t stride = w.thread->launch->kernel->local_total;
   EachLane(m, [&](int l) {
@@ -166,10 +167,18 @@ Step IsSpace(Warp& w, const Instr& in, uint32_t m) {
     uint64_t window = a[l] & kWindowMask;
     bool yes = false;
     switch (static_cast<Place>(in.aux)) {
-      case Place::kShared: yes = window == kSharedWindow; break;
-      case Place::kLocal: yes = window == kLocalWindow; break;
-      case Place::kParam: yes = window == kParamWindow; break;
-      default: yes = window == 0; break;
+      case Place::kShared:
+        yes = window == kSharedWindow;
+        break;
+      case Place::kLocal:
+        yes = window == kLocalWindow;
+        break;
+      case Place::kParam:
+        yes = window == kParamWindow;
+        break;
+      default:
+        yes = window == 0;
+        break;
     }
     r |= yes ? 1u << l : 0u;
   }
@@ -190,7 +199,8 @@ Step Cvta(Warp& w, const Instr& in, uint32_t m) {
 // Copies local bytes of each lane: imm = from << 32 | to, extra bytes.
 Step CopyLocal(Warp& w, const Instr& in, uint32_t m) {
   uint64_t stride = w.thread->launch->kernel->local_total;
-  uint64_t from = static_cast<uint64_t>(in.imm) >> 32, to = static_cast<uint64_t>(in.imm) & 0xffffffffu;
+  uint64_t from = static_cast<uint64_t>(in.imm) >> 32,
+           to = static_cast<uint64_t>(in.imm) & 0xffffffffu;
   EachLane(m, [&](int l) {
     uint8_t* local = w.local + static_cast<uint64_t>(l) * stride;
     std::memmove(local + to, local + from, in.extra);
@@ -270,6 +280,8 @@ void RegisterControl(Families& f) {
 
 Executor MakeExecutor(OpTable& table, Families& families) {
   RegisterInteger(table);
+  RegisterCarry(table);
+  RegisterMove(table);
   RegisterFloat(table);
   RegisterDouble(table);
   RegisterHalf(table);

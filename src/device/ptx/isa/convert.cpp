@@ -1,6 +1,6 @@
 // cvt. Common conversions have their own lane loops; the rest goes lane by lane through one exact
-// function. op[0] destination, op[1] source, Instr::extra a Conversion; width[0], width[1]: bytes of
-// the registers, which may be wider than the types.
+// function. op[0] destination, op[1] source, Instr::extra a Conversion; width[0], width[1]: bytes
+// of the registers, which may be wider than the types.
 #include "device/ptx/isa/half.h"
 #include "device/ptx/isa/lanes.h"
 #include "device/ptx/isa/register.h"
@@ -31,11 +31,20 @@ double RoundTo(double x, int bits, int emin, Round round) {
   double scaled = x / unit, whole = __builtin_trunc(scaled), rest = __builtin_fabs(scaled - whole);
   bool negative = x < 0, up = false;
   switch (round) {
-    case Round::kRz: break;
-    case Round::kRm: up = negative && rest != 0; break;
-    case Round::kRp: up = !negative && rest != 0; break;
-    case Round::kRna: up = rest >= 0.5; break;
-    default: up = rest > 0.5 || (rest == 0.5 && __builtin_fmod(whole, 2.0) != 0); break;
+    case Round::kRz:
+      break;
+    case Round::kRm:
+      up = negative && rest != 0;
+      break;
+    case Round::kRp:
+      up = !negative && rest != 0;
+      break;
+    case Round::kRna:
+      up = rest >= 0.5;
+      break;
+    default:
+      up = rest > 0.5 || (rest == 0.5 && __builtin_fmod(whole, 2.0) != 0);
+      break;
   }
   if (up) whole += negative ? -1 : 1;
   return __builtin_copysign(whole * unit, x);
@@ -43,7 +52,8 @@ double RoundTo(double x, int bits, int emin, Round round) {
 // What overflow gives: infinity, or the largest finite value where the rounding points inwards.
 double Overflow(double x, double largest, Round round) {
   if (!(__builtin_fabs(x) > largest) || __builtin_isinf(x)) return x;
-  bool inward = round == Round::kRz || (round == Round::kRm && x > 0) || (round == Round::kRp && x < 0);
+  bool inward =
+      round == Round::kRz || (round == Round::kRm && x > 0) || (round == Round::kRp && x < 0);
   return __builtin_copysign(inward ? largest : __builtin_inf(), x);
 }
 
@@ -65,10 +75,17 @@ double OddDouble(s64 v, bool is_unsigned) {
 
 double ToInteger(double x, Round round) {
   switch (round) {
-    case Round::kRmi: case Round::kRm: return __builtin_floor(x);
-    case Round::kRpi: case Round::kRp: return __builtin_ceil(x);
-    case Round::kRni: case Round::kRn: return __builtin_rint(x);
-    default: return __builtin_trunc(x);
+    case Round::kRmi:
+    case Round::kRm:
+      return __builtin_floor(x);
+    case Round::kRpi:
+    case Round::kRp:
+      return __builtin_ceil(x);
+    case Round::kRni:
+    case Round::kRn:
+      return __builtin_rint(x);
+    default:
+      return __builtin_trunc(x);
   }
 }
 
@@ -92,7 +109,8 @@ u64 FloatBits(double v, Num to, Round round) {
       }
       return AsBits(static_cast<float>(v));
     }
-    default: return __builtin_bit_cast(u64, v);
+    default:
+      return __builtin_bit_cast(u64, v);
   }
 }
 
@@ -107,10 +125,13 @@ u64 One(u64 raw, const Conversion& c) {
       double d = OddDouble(static_cast<s64>(v), !IsSigned(c.from));
       // Odd rounding keeps 53 bits; for f64 itself round the integer directly.
       if (c.to == Num::kF64 && from_bytes == 8) {
-        Rounding mode(round == Round::kRz ? Rounding::kZero : round == Round::kRm ? Rounding::kDown
-                      : round == Round::kRp ? Rounding::kUp : Rounding::kNearest);
+        Rounding mode(round == Round::kRz   ? Rounding::kZero
+                      : round == Round::kRm ? Rounding::kDown
+                      : round == Round::kRp ? Rounding::kUp
+                                            : Rounding::kNearest);
         volatile u64 source = v;
-        volatile double r = IsSigned(c.from) ? static_cast<double>(static_cast<s64>(source)) : static_cast<double>(source);
+        volatile double r = IsSigned(c.from) ? static_cast<double>(static_cast<s64>(source))
+                                             : static_cast<double>(source);
         d = r;
       }
       u64 bits = FloatBits(d, c.to, round);
@@ -137,9 +158,15 @@ u64 One(u64 raw, const Conversion& c) {
   }
   double v = 0;
   switch (c.from) {
-    case Num::kF16: v = static_cast<double>(FromHalf(static_cast<uint16_t>(raw))); break;
-    case Num::kBf16: v = static_cast<double>(FromBrain(static_cast<uint16_t>(raw))); break;
-    case Num::kF64: v = __builtin_bit_cast(double, raw); break;
+    case Num::kF16:
+      v = static_cast<double>(FromHalf(static_cast<uint16_t>(raw)));
+      break;
+    case Num::kBf16:
+      v = static_cast<double>(FromBrain(static_cast<uint16_t>(raw)));
+      break;
+    case Num::kF64:
+      v = __builtin_bit_cast(double, raw);
+      break;
     default: {
       float f = AsFloat(static_cast<uint32_t>(raw));
       v = static_cast<double>(c.ftz ? Flush(f) : f);
@@ -205,7 +232,8 @@ Step ConvertPair(Warp& w, const Instr& in, uint32_t m) {
       t[l] = static_cast<uint32_t>(ToBrain(AsFloat(a[l]))) << 16 | ToBrain(AsFloat(b[l]));
     }
   } else {
-    for (int l = 0; l < kLanes; ++l) t[l] = static_cast<uint32_t>(One(a[l], c) << 16 | One(b[l], c));
+    for (int l = 0; l < kLanes; ++l)
+      t[l] = static_cast<uint32_t>(One(a[l], c) << 16 | One(b[l], c));
   }
   Blend(d, t, m);
   return Step::kNext;
@@ -258,13 +286,14 @@ void RegisterConvert(Families& f) {
   set(Num::kF64, Num::kS32, Map1<double, s32, [](s32 a) { return static_cast<double>(a); }>);
   set(Num::kF64, Num::kU32, Map1<double, u32, [](u32 a) { return static_cast<double>(a); }>);
   set(Num::kF64, Num::kF32, Map1<double, float, [](float a) { return static_cast<double>(a); }>);
-  set(Num::kF32, Num::kF64, Map1<float, double, [](double a) { return Canonical(static_cast<float>(a)); }>);
+  set(Num::kF32, Num::kF64,
+      Map1<float, double, [](double a) { return Canonical(static_cast<float>(a)); }>);
   set(Num::kF32, Num::kF16, Map1<float, uint16_t, [](uint16_t a) { return FromHalf(a); }>);
   set(Num::kF32, Num::kBf16, Map1<float, uint16_t, [](uint16_t a) { return FromBrain(a); }>);
   set(Num::kF16, Num::kF32, Map1<uint16_t, float, [](float a) { return ToHalf(a); }>);
   set(Num::kBf16, Num::kF32, Map1<uint16_t, float, [](float a) { return ToBrain(a); }>);
-  set(Num::kS32, Num::kF32, Map1<s32, float, [](float a) { return ToInt(a); }>);            // .rzi
-  set(Num::kF32, Num::kF32, Map1<float, float, [](float a) { return NearestFloat(a); }>);   // .rni
+  set(Num::kS32, Num::kF32, Map1<s32, float, [](float a) { return ToInt(a); }>);           // .rzi
+  set(Num::kF32, Num::kF32, Map1<float, float, [](float a) { return NearestFloat(a); }>);  // .rni
 }
 
 }  // namespace cudaagent::device::ptx::PTX_ISA

@@ -24,14 +24,15 @@ template <bool kMax>
 inline double MinMax(double a, double b) {
   double r = kMax ? (a > b ? a : b) : (a < b ? a : b);
   uint64_t x = __builtin_bit_cast(uint64_t, a), y = __builtin_bit_cast(uint64_t, b);
-  r = a == b ? __builtin_bit_cast(double, kMax ? x & y : x | y) : r;
+  r = a == b ? __builtin_bit_cast(double, kMax ? x& y : x | y) : r;
   r = a == a ? r : b;
   return b == b ? r : a;
 }
 
 inline double Flush64(double x) {
   uint64_t bits = __builtin_bit_cast(uint64_t, x);
-  return __builtin_bit_cast(double, (bits & 0x7ff0000000000000u) != 0 ? bits : bits & (uint64_t{1} << 63));
+  return __builtin_bit_cast(double,
+                            (bits & 0x7ff0000000000000u) != 0 ? bits : bits & (uint64_t{1} << 63));
 }
 
 constexpr uint64_t kSign = uint64_t{1} << 63;
@@ -39,23 +40,41 @@ constexpr uint64_t kSign = uint64_t{1} << 63;
 }  // namespace
 
 void RegisterDouble(OpTable& t) {
-  AddRounded<Map2<double, double, double, [](double a, double b) { return a + b; }>>(t, "add", "DdSdSd", true);
-  AddRounded<Map2<double, double, double, [](double a, double b) { return a - b; }>>(t, "sub", "DdSdSd", true);
-  AddRounded<Map2<double, double, double, [](double a, double b) { return a * b; }>>(t, "mul", "DdSdSd", true);
-  AddRounded<Map2<double, double, double, [](double a, double b) { return a / b; }>>(t, "div", "DdSdSd", false);
+  AddRounded<Map2<double, double, double, [](double a, double b) { return a + b; }>>(
+      t, "add", "DdSdSd", true);
+  AddRounded<Map2<double, double, double, [](double a, double b) { return a - b; }>>(
+      t, "sub", "DdSdSd", true);
+  AddRounded<Map2<double, double, double, [](double a, double b) { return a * b; }>>(
+      t, "mul", "DdSdSd", true);
+  AddRounded<Map2<double, double, double, [](double a, double b) { return a / b; }>>(
+      t, "div", "DdSdSd", false);
   constexpr auto kFma = [](double a, double b, double c) { return __builtin_fma(a, b, c); };
   AddRounded<Map3<double, double, double, double, kFma>>(t, "fma", "DdSdSdSd", false);
   AddRounded<Map3<double, double, double, double, kFma>>(t, "mad", "DdSdSdSd", false);
   AddRounded<Map1<double, double, [](double a) { return 1.0 / a; }>>(t, "rcp", "DdSd", false);
-  AddRounded<Map1<double, double, [](double a) { return __builtin_sqrt(a); }>>(t, "sqrt", "DdSd", false);
-  t.Add("rcp.approx.ftz.f64", Map1<double, double, [](double a) { return Flush64(1.0 / Flush64(a)); }>, "DdSd", Cls::kSpecial);
-  t.Add("rsqrt.approx.f64", Map1<double, double, [](double a) { return 1.0 / __builtin_sqrt(a); }>, "DdSd", Cls::kSpecial);
-  t.Add("rsqrt.approx.ftz.f64", Map1<double, double, [](double a) { return Flush64(1.0 / __builtin_sqrt(Flush64(a))); }>, "DdSd", Cls::kSpecial);
-  t.Add("min.f64", Map2<double, double, double, [](double a, double b) { return MinMax<false>(a, b); }>, "DdSdSd", Cls::kFp64);
-  t.Add("max.f64", Map2<double, double, double, [](double a, double b) { return MinMax<true>(a, b); }>, "DdSdSd", Cls::kFp64);
-  t.Add("abs.f64", Map1<uint64_t, uint64_t, [](uint64_t a) { return a & ~kSign; }>, "DdSd", Cls::kFp64);
-  t.Add("neg.f64", Map1<uint64_t, uint64_t, [](uint64_t a) { return a ^ kSign; }>, "DdSd", Cls::kFp64);
-  t.Add("copysign.f64", Map2<uint64_t, uint64_t, uint64_t, [](uint64_t a, uint64_t b) { return (b & ~kSign) | (a & kSign); }>,
+  AddRounded<Map1<double, double, [](double a) { return __builtin_sqrt(a); }>>(t, "sqrt", "DdSd",
+                                                                               false);
+  t.Add("rcp.approx.ftz.f64",
+        Map1<double, double, [](double a) { return Flush64(1.0 / Flush64(a)); }>, "DdSd",
+        Cls::kSpecial);
+  t.Add("rsqrt.approx.f64", Map1<double, double, [](double a) { return 1.0 / __builtin_sqrt(a); }>,
+        "DdSd", Cls::kSpecial);
+  t.Add("rsqrt.approx.ftz.f64",
+        Map1<double, double, [](double a) { return Flush64(1.0 / __builtin_sqrt(Flush64(a))); }>,
+        "DdSd", Cls::kSpecial);
+  t.Add("min.f64",
+        Map2<double, double, double, [](double a, double b) { return MinMax<false>(a, b); }>,
+        "DdSdSd", Cls::kFp64);
+  t.Add("max.f64",
+        Map2<double, double, double, [](double a, double b) { return MinMax<true>(a, b); }>,
+        "DdSdSd", Cls::kFp64);
+  t.Add("abs.f64", Map1<uint64_t, uint64_t, [](uint64_t a) { return a & ~kSign; }>, "DdSd",
+        Cls::kFp64);
+  t.Add("neg.f64", Map1<uint64_t, uint64_t, [](uint64_t a) { return a ^ kSign; }>, "DdSd",
+        Cls::kFp64);
+  t.Add("copysign.f64",
+        Map2<uint64_t, uint64_t, uint64_t,
+             [](uint64_t a, uint64_t b) { return (b & ~kSign) | (a & kSign); }>,
         "DdSdSd", Cls::kFp64);
 }
 

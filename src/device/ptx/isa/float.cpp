@@ -19,9 +19,8 @@ inline float Out(float x) {
 template <class F, bool kFtz, bool kSat>
 constexpr auto kOne = [](float a) { return Out<kFtz, kSat>(F()(In<kFtz>(a))); };
 template <class F, bool kFtz, bool kSat>
-constexpr auto kTwo = [](float a, float b) {
-  return Out<kFtz, kSat>(F()(In<kFtz>(a), In<kFtz>(b)));
-};
+constexpr auto kTwo =
+    [](float a, float b) { return Out<kFtz, kSat>(F()(In<kFtz>(a), In<kFtz>(b))); };
 template <class F, bool kFtz, bool kSat>
 constexpr auto kThree = [](float a, float b, float c) {
   return Out<kFtz, kSat>(F()(In<kFtz>(a), In<kFtz>(b), In<kFtz>(c)));
@@ -33,23 +32,57 @@ Step Rounded(Warp& w, const Instr& in, uint32_t m) {
   return kHandler(w, in, m);
 }
 
-struct AddF { float operator()(float a, float b) const { return a + b; } };
-struct SubF { float operator()(float a, float b) const { return a - b; } };
-struct MulF { float operator()(float a, float b) const { return a * b; } };
-struct DivF { float operator()(float a, float b) const { return a / b; } };
-struct FmaF { float operator()(float a, float b, float c) const { return Fma(a, b, c); } };
-struct RcpF { float operator()(float a) const { return 1.0f / a; } };
-struct SqrtF { float operator()(float a) const { return __builtin_sqrtf(a); } };
-struct RsqrtF { float operator()(float a) const { return ReciprocalSqrt(a); } };
-struct Ex2F { float operator()(float a) const { return Exp2(a); } };
-struct Lg2F { float operator()(float a) const { return Log2(a); } };
-struct SinF { float operator()(float a) const { return SinCos<false>(a); } };
-struct CosF { float operator()(float a) const { return SinCos<true>(a); } };
-struct TanhF { float operator()(float a) const { return Tanh(a); } };
-struct MinF { float operator()(float a, float b) const { return MinMax<false>(a, b); } };
-struct MaxF { float operator()(float a, float b) const { return MinMax<true>(a, b); } };
-struct MinNanF { float operator()(float a, float b) const { return MinMaxNan<false>(a, b); } };
-struct MaxNanF { float operator()(float a, float b) const { return MinMaxNan<true>(a, b); } };
+struct AddF {
+  float operator()(float a, float b) const { return a + b; }
+};
+struct SubF {
+  float operator()(float a, float b) const { return a - b; }
+};
+struct MulF {
+  float operator()(float a, float b) const { return a * b; }
+};
+struct DivF {
+  float operator()(float a, float b) const { return a / b; }
+};
+struct FmaF {
+  float operator()(float a, float b, float c) const { return Fma(a, b, c); }
+};
+struct RcpF {
+  float operator()(float a) const { return 1.0f / a; }
+};
+struct SqrtF {
+  float operator()(float a) const { return __builtin_sqrtf(a); }
+};
+struct RsqrtF {
+  float operator()(float a) const { return ReciprocalSqrt(a); }
+};
+struct Ex2F {
+  float operator()(float a) const { return Exp2(a); }
+};
+struct Lg2F {
+  float operator()(float a) const { return Log2(a); }
+};
+struct SinF {
+  float operator()(float a) const { return SinCos<false>(a); }
+};
+struct CosF {
+  float operator()(float a) const { return SinCos<true>(a); }
+};
+struct TanhF {
+  float operator()(float a) const { return Tanh(a); }
+};
+struct MinF {
+  float operator()(float a, float b) const { return MinMax<false>(a, b); }
+};
+struct MaxF {
+  float operator()(float a, float b) const { return MinMax<true>(a, b); }
+};
+struct MinNanF {
+  float operator()(float a, float b) const { return MinMaxNan<false>(a, b); }
+};
+struct MaxNanF {
+  float operator()(float a, float b) const { return MinMaxNan<true>(a, b); }
+};
 struct MinXorF {
   float operator()(float a, float b) const {
     return WithSign(MinMax<false>(Fabs(a), Fabs(b)), AsFloat(AsBits(a) ^ AsBits(b)));
@@ -62,15 +95,22 @@ struct MaxXorF {
 };
 
 template <class F, bool kFtz, bool kSat>
-constexpr Handler Pick1() { return Map1<float, float, kOne<F, kFtz, kSat>>; }
+constexpr Handler Pick1() {
+  return Map1<float, float, kOne<F, kFtz, kSat>>;
+}
 template <class F, bool kFtz, bool kSat>
-constexpr Handler Pick2() { return Map2<float, float, float, kTwo<F, kFtz, kSat>>; }
+constexpr Handler Pick2() {
+  return Map2<float, float, float, kTwo<F, kFtz, kSat>>;
+}
 template <class F, bool kFtz, bool kSat>
-constexpr Handler Pick3() { return Map3<float, float, float, float, kThree<F, kFtz, kSat>>; }
+constexpr Handler Pick3() {
+  return Map3<float, float, float, float, kThree<F, kFtz, kSat>>;
+}
 
 // Registers op[.rnd][.ftz][.sat].f32 for all four roundings and, where `plain`, without one.
 template <Handler kPlain>
-void AddRounded(OpTable& t, const char* op, const char* mods, const char* sig, bool plain, Cls cls) {
+void AddRounded(OpTable& t, const char* op, const char* mods, const char* sig, bool plain,
+                Cls cls) {
   if (plain) t.Add(Name(op, mods, ".f32").text, kPlain, sig, cls);
   t.Add(Name(op, ".rn", mods, ".f32").text, kPlain, sig, cls);
   t.Add(Name(op, ".rz", mods, ".f32").text, Rounded<Rounding::kZero, kPlain>, sig, cls);
@@ -111,13 +151,18 @@ Step Test(Warp& w, const Instr& in, uint32_t m) {
 template <class A, class Bits, Bits kExponent>
 void Tests(OpTable& t, const char* type, const char* sig) {
   constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1), kSmallest = kExponent & (0 - kExponent);
-  auto add = [&](const char* what, Handler run) { t.Add(Name("testp.", what, type).text, run, sig, Cls::kAlu); };
+  auto add = [&](const char* what, Handler run) {
+    t.Add(Name("testp.", what, type).text, run, sig, Cls::kAlu);
+  };
   add("finite.", Test<Bits, [](Bits a, Bits) { return (a & ~kSign) < kExponent; }>);
   add("infinite.", Test<Bits, [](Bits a, Bits) { return (a & ~kSign) == kExponent; }>);
   add("number.", Test<Bits, [](Bits a, Bits) { return (a & ~kSign) <= kExponent; }>);
   add("notanumber.", Test<Bits, [](Bits a, Bits) { return kExponent < (a & ~kSign); }>);
-  add("normal.", Test<Bits, [](Bits a, Bits) { return kSmallest <= (a & ~kSign) && (a & ~kSign) < kExponent; }>);
-  add("subnormal.", Test<Bits, [](Bits a, Bits) { return (a & ~kSign) != 0 && (a & ~kSign) < kSmallest; }>);
+  add("normal.", Test<Bits, [](Bits a, Bits) {
+        return kSmallest <= (a & ~kSign) && (a & ~kSign) < kExponent;
+      }>);
+  add("subnormal.",
+      Test<Bits, [](Bits a, Bits) { return (a & ~kSign) != 0 && (a & ~kSign) < kSmallest; }>);
 }
 
 }  // namespace
@@ -159,13 +204,22 @@ void RegisterFloat(OpTable& t) {
   t.Add("abs.ftz.f32", Map1<float, float, kAbs<true>>, "DfSf", Cls::kAlu);
   t.Add("neg.f32", Map1<float, float, kNeg<false>>, "DfSf", Cls::kAlu);
   t.Add("neg.ftz.f32", Map1<float, float, kNeg<true>>, "DfSf", Cls::kAlu);
-  t.Add("copysign.f32", Map2<float, float, float, [](float a, float b) { return WithSign(b, a); }>, "DfSfSf", Cls::kAlu);
+  t.Add("copysign.f32", Map2<float, float, float, [](float a, float b) { return WithSign(b, a); }>,
+        "DfSfSf", Cls::kAlu);
   // Conversions of expf, powf and their like; all others are in convert.cpp.
-  t.Add("cvt.sat.f32.f32", Map1<float, float, [](float a) { return Saturate(a); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.ftz.sat.f32.f32", Map1<float, float, [](float a) { return Flush(Saturate(a)); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rzi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_truncf(a), a)); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rmi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_floorf(a), a)); }>, "DfSf", Cls::kAlu);
-  t.Add("cvt.rpi.f32.f32", Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_ceilf(a), a)); }>, "DfSf", Cls::kAlu);
+  t.Add("cvt.sat.f32.f32", Map1<float, float, [](float a) { return Saturate(a); }>, "DfSf",
+        Cls::kAlu);
+  t.Add("cvt.ftz.sat.f32.f32", Map1<float, float, [](float a) { return Flush(Saturate(a)); }>,
+        "DfSf", Cls::kAlu);
+  t.Add("cvt.rzi.f32.f32",
+        Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_truncf(a), a)); }>,
+        "DfSf", Cls::kAlu);
+  t.Add("cvt.rmi.f32.f32",
+        Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_floorf(a), a)); }>,
+        "DfSf", Cls::kAlu);
+  t.Add("cvt.rpi.f32.f32",
+        Map1<float, float, [](float a) { return Canonical(WithSign(__builtin_ceilf(a), a)); }>,
+        "DfSf", Cls::kAlu);
   Tests<float, uint32_t, 0x7f800000u>(t, "f32", "DpSf");
   Tests<double, uint64_t, 0x7ff0000000000000u>(t, "f64", "DpSd");
 }

@@ -111,9 +111,11 @@ void Family(OpTable& t, const char* type, char c) {
   t.Add(Name("fma.rn.", type).text, Three<kN, H, kFma, false, false, false>, three, Cls::kHalf);
   t.Add(Name("fma.rn.ftz.", type).text, Three<kN, H, kFma, true, false, false>, three, Cls::kHalf);
   t.Add(Name("fma.rn.sat.", type).text, Three<kN, H, kFma, false, true, false>, three, Cls::kHalf);
-  t.Add(Name("fma.rn.ftz.sat.", type).text, Three<kN, H, kFma, true, true, false>, three, Cls::kHalf);
+  t.Add(Name("fma.rn.ftz.sat.", type).text, Three<kN, H, kFma, true, true, false>, three,
+        Cls::kHalf);
   t.Add(Name("fma.rn.relu.", type).text, Three<kN, H, kFma, false, false, true>, three, Cls::kHalf);
-  t.Add(Name("fma.rn.ftz.relu.", type).text, Three<kN, H, kFma, true, false, true>, three, Cls::kHalf);
+  t.Add(Name("fma.rn.ftz.relu.", type).text, Three<kN, H, kFma, true, false, true>, three,
+        Cls::kHalf);
   t.Add(Name("min.", type).text, Two<kN, H, kMin, false, false, false>, two, Cls::kHalf);
   t.Add(Name("max.", type).text, Two<kN, H, kMax, false, false, false>, two, Cls::kHalf);
   t.Add(Name("min.ftz.", type).text, Two<kN, H, kMin, true, false, false>, two, Cls::kHalf);
@@ -122,13 +124,19 @@ void Family(OpTable& t, const char* type, char c) {
   t.Add(Name("max.NaN.", type).text, Two<kN, H, kMaxNan, false, false, false>, two, Cls::kHalf);
   t.Add(Name("min.ftz.NaN.", type).text, Two<kN, H, kMinNan, true, false, false>, two, Cls::kHalf);
   t.Add(Name("max.ftz.NaN.", type).text, Two<kN, H, kMaxNan, true, false, false>, two, Cls::kHalf);
-  t.Add(Name("abs.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(a & 0x7fff); }>, one, Cls::kHalf);
-  t.Add(Name("neg.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(a ^ 0x8000); }>, one, Cls::kHalf);
-  t.Add(Name("abs.ftz.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(FlushHalf(a) & 0x7fff); }>, one, Cls::kHalf);
-  t.Add(Name("neg.ftz.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(FlushHalf(a) ^ 0x8000); }>, one, Cls::kHalf);
-  t.Add(Name("tanh.approx.", type).text, One<kN, H, kTanh, false, false, false>, one, Cls::kSpecial);
+  t.Add(Name("abs.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(a & 0x7fff); }>, one,
+        Cls::kHalf);
+  t.Add(Name("neg.", type).text, Bits<kN, [](uint16_t a) { return uint16_t(a ^ 0x8000); }>, one,
+        Cls::kHalf);
+  t.Add(Name("abs.ftz.", type).text,
+        Bits<kN, [](uint16_t a) { return uint16_t(FlushHalf(a) & 0x7fff); }>, one, Cls::kHalf);
+  t.Add(Name("neg.ftz.", type).text,
+        Bits<kN, [](uint16_t a) { return uint16_t(FlushHalf(a) ^ 0x8000); }>, one, Cls::kHalf);
+  t.Add(Name("tanh.approx.", type).text, One<kN, H, kTanh, false, false, false>, one,
+        Cls::kSpecial);
   t.Add(Name("ex2.approx.", type).text, One<kN, H, kEx2, false, false, false>, one, Cls::kSpecial);
-  t.Add(Name("ex2.approx.ftz.", type).text, One<kN, H, kEx2, true, false, false>, one, Cls::kSpecial);
+  t.Add(Name("ex2.approx.ftz.", type).text, One<kN, H, kEx2, true, false, false>, one,
+        Cls::kSpecial);
 }
 
 // setp on two halves: p for the low one, q for the high one.
@@ -168,9 +176,11 @@ Step SetOne(Warp& w, const Instr& in, uint32_t m) {
 template <class H, uint16_t kOne16, auto F>
 void AddSet(OpTable& t, const char* compare, const char* type, const char* type2) {
   t.Add(Name("setp.", compare, ".", type2).text, SetpTwo<H, F>, "TpSXSX", Cls::kHalf);
-  t.Add(Name("set.", compare, ".", type2, ".", type2).text, SetTwo<H, F, kOne16>, "DXSXSX", Cls::kHalf);
+  t.Add(Name("set.", compare, ".", type2, ".", type2).text, SetTwo<H, F, kOne16>, "DXSXSX",
+        Cls::kHalf);
   t.Add(Name("set.", compare, ".u32.", type2).text, SetTwo<H, F, 0xffff>, "DwSXSX", Cls::kHalf);
-  t.Add(Name("set.", compare, ".", type, ".", type).text, SetOne<H, F, kOne16>, "DHSHSH", Cls::kHalf);
+  t.Add(Name("set.", compare, ".", type, ".", type).text, SetOne<H, F, kOne16>, "DHSHSH",
+        Cls::kHalf);
   t.Add(Name("set.", compare, ".u16.", type).text, SetOne<H, F, 0xffff>, "DhSHSH", Cls::kHalf);
 }
 template <class H, uint16_t kOne16>

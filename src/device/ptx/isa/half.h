@@ -47,8 +47,8 @@ struct Brain {
   static constexpr const char* kName = "bf16";
 };
 
-// a * b + c in f32 rounded to odd, so that a second rounding to 16 bits is the only one: the product
-// of two halves is exact in f32; TwoSum gives the error of the sum.
+// a * b + c in f32 rounded to odd, so that a second rounding to 16 bits is the only one: the
+// product of two halves is exact in f32; TwoSum gives the error of the sum.
 inline float FmaOdd(float a, float b, float c) {
   float p = a * b, s = p + c, bb = s - p;
   float error = (p - (s - bb)) + (c - bb);

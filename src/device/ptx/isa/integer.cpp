@@ -1,38 +1,17 @@
 // Integer and logic instructions.
+#include "device/ptx/isa/integer_types.h"
 #include "device/ptx/isa/lanes.h"
 #include "device/ptx/isa/register.h"
 
 namespace cudaagent::device::ptx::PTX_ISA {
 namespace {
 
-using u8 = uint8_t;
-using u16 = uint16_t;
-using s16 = int16_t;
-using u32 = uint32_t;
-using s32 = int32_t;
-using u64 = uint64_t;
-using s64 = int64_t;
-__extension__ using u128 = unsigned __int128;
-__extension__ using s128 = __int128;
-
-template <class T> struct WideOf;
-template <> struct WideOf<u16> { using type = u32; };
-template <> struct WideOf<s16> { using type = s32; };
-template <> struct WideOf<u32> { using type = u64; };
-template <> struct WideOf<s32> { using type = s64; };
-template <> struct WideOf<u64> { using type = u128; };
-template <> struct WideOf<s64> { using type = s128; };
-template <class T> using Wide = typename WideOf<T>::type;
-template <class T> struct UnsignedOf { using type = T; };
-template <> struct UnsignedOf<s16> { using type = u16; };
-template <> struct UnsignedOf<s32> { using type = u32; };
-template <> struct UnsignedOf<s64> { using type = u64; };
-template <class T> using Unsigned = typename UnsignedOf<T>::type;
-
-template <class T> constexpr int kBits = sizeof(T) * 8;
-template <class T> constexpr bool kSigned = T(-1) < T(0);
-template <class T> constexpr T kMax = kSigned<T> ? T((Unsigned<T>(1) << (kBits<T> - 1)) - 1) : T(-1);
-template <class T> constexpr T kMin = kSigned<T> ? T(Unsigned<T>(1) << (kBits<T> - 1)) : T(0);
+template <class T>
+constexpr bool kSigned = T(-1) < T(0);
+template <class T>
+constexpr T kMax = kSigned<T> ? T((Unsigned<T>(1) << (kBits<T> - 1)) - 1) : T(-1);
+template <class T>
+constexpr T kMin = kSigned<T> ? T(Unsigned<T>(1) << (kBits<T> - 1)) : T(0);
 
 // PTX leaves x / 0 undefined; the hardware gives all ones, and x % 0 the dividend.
 template <class T>
@@ -124,12 +103,10 @@ u32 Permute(u32 a, u32 b, u32 c) {
 }
 template <int kMode>  // f4e, b4e, rc8, ecl, ecr, rc16
 u32 PermuteMode(u32 a, u32 b, u32 c) {
-  static constexpr u16 kTable[6][4] = {{0x3210, 0x4321, 0x5432, 0x6543},
-                                       {0x5670, 0x6701, 0x7012, 0x0123},
-                                       {0x0000, 0x1111, 0x2222, 0x3333},
-                                       {0x3210, 0x3211, 0x3222, 0x3333},
-                                       {0x0000, 0x1110, 0x2210, 0x3210},
-                                       {0x1010, 0x3232, 0x1010, 0x3232}};
+  static constexpr u16 kTable[6][4] = {
+      {0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
+      {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
+      {0x0000, 0x1110, 0x2210, 0x3210}, {0x1010, 0x3232, 0x1010, 0x3232}};
   return Permute(a, b, kTable[kMode][c & 3]);
 }
 
@@ -221,40 +198,6 @@ Step Insert(Warp& w, const Instr& in, uint32_t m) {
   return Step::kNext;
 }
 
-// Carry chains. The carry flag is a hidden predicate, op[5].
-template <class T, bool kSubtract, bool kIn, bool kOut>
-Step Carry(Warp& w, const Instr& in, uint32_t m) {
-  T* d = At<T>(w, in.op[0]);
-  const T* a = At<T>(w, in.op[1]);
-  const T* b = At<T>(w, in.op[2]);
-  u32 carry = Mask(w, in.op[5]), out = 0;
-  EachLane(m, [&](int l) {
-    u128 x = a[l], y = b[l], k = kIn ? (carry >> l & 1) : 0;
-    u128 r = kSubtract ? x - y - k : x + y + k;
-    d[l] = T(r);
-    out |= (u32(r >> kBits<T>) & 1) << l;
-  });
-  if (kOut) SetPredicate(w, in.op[5], out, m);
-  return Step::kNext;
-}
-template <class T, bool kHigh, bool kIn, bool kOut>
-Step MadCarry(Warp& w, const Instr& in, uint32_t m) {
-  T* d = At<T>(w, in.op[0]);
-  const T* a = At<T>(w, in.op[1]);
-  const T* b = At<T>(w, in.op[2]);
-  const T* c = At<T>(w, in.op[3]);
-  using U = Unsigned<T>;
-  u32 carry = Mask(w, in.op[5]), out = 0;
-  EachLane(m, [&](int l) {
-    U p = kHigh ? U((Wide<T>(a[l]) * Wide<T>(b[l])) >> kBits<T>) : U(u64(U(a[l])) * u64(U(b[l])));
-    u128 r = u128(p) + U(c[l]) + (kIn ? (carry >> l & 1) : 0);
-    d[l] = T(r);
-    out |= (u32(r >> kBits<T>) & 1) << l;
-  });
-  if (kOut) SetPredicate(w, in.op[5], out, m);
-  return Step::kNext;
-}
-
 template <class T>
 void Arithmetic(OpTable& t, const char* type, char c, char wide) {
   auto sig = [&](char d, int n, char last) {
@@ -278,31 +221,51 @@ void Arithmetic(OpTable& t, const char* type, char c, char wide) {
   if constexpr (sizeof(T) < 8) {
     using W = Wide<T>;
     t.Add(Name("mul.wide.", type).text, Map2<W, T, T, kMulWide<T>>, sig(wide, 2, c).text, alu);
-    t.Add(Name("mad.wide.", type).text, Map3<W, T, T, W, kMadWide<T>>, sig(wide, 3, wide).text, alu);
+    t.Add(Name("mad.wide.", type).text, Map3<W, T, T, W, kMadWide<T>>, sig(wide, 3, wide).text,
+          alu);
   }
-  t.Add(Name("div.", type).text, Map2<T, T, T, [](T a, T b) { return Divide(a, b); }>, sig(c, 2, c).text, alu);
-  t.Add(Name("rem.", type).text, Map2<T, T, T, [](T a, T b) { return Remainder(a, b); }>, sig(c, 2, c).text, alu);
-  t.Add(Name("min.", type).text, Map2<T, T, T, [](T a, T b) { return a < b ? a : b; }>, sig(c, 2, c).text, alu);
-  t.Add(Name("max.", type).text, Map2<T, T, T, [](T a, T b) { return b < a ? a : b; }>, sig(c, 2, c).text, alu);
-  t.Add(Name("shr.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftRight(a, b); }>, sig(c, 2, 'w').text, alu);
+  t.Add(Name("div.", type).text, Map2<T, T, T, [](T a, T b) { return Divide(a, b); }>,
+        sig(c, 2, c).text, alu);
+  t.Add(Name("rem.", type).text, Map2<T, T, T, [](T a, T b) { return Remainder(a, b); }>,
+        sig(c, 2, c).text, alu);
+  t.Add(Name("min.", type).text, Map2<T, T, T, [](T a, T b) { return a < b ? a : b; }>,
+        sig(c, 2, c).text, alu);
+  t.Add(Name("max.", type).text, Map2<T, T, T, [](T a, T b) { return b < a ? a : b; }>,
+        sig(c, 2, c).text, alu);
+  t.Add(Name("shr.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftRight(a, b); }>,
+        sig(c, 2, 'w').text, alu);
   if constexpr (sizeof(T) <= 4) {
-    t.Add(Name("sad.", type).text, Map3<T, T, T, T, [](T a, T b, T k) {
-            return T(Unsigned<T>(k) + Unsigned<T>(a < b ? Unsigned<T>(b) - Unsigned<T>(a) : Unsigned<T>(a) - Unsigned<T>(b)));
-          }>, sig(c, 3, c).text, alu);
+    t.Add(Name("sad.", type).text,
+          Map3<T, T, T, T,
+               [](T a, T b, T k) {
+                 return T(Unsigned<T>(k) + Unsigned<T>(a < b ? Unsigned<T>(b) - Unsigned<T>(a)
+                                                             : Unsigned<T>(a) - Unsigned<T>(b)));
+               }>,
+          sig(c, 3, c).text, alu);
   } else {
-    t.Add(Name("sad.", type).text, Map3<T, T, T, T, [](T a, T b, T k) {
-            return T(Unsigned<T>(k) + (a < b ? Unsigned<T>(b) - Unsigned<T>(a) : Unsigned<T>(a) - Unsigned<T>(b)));
-          }>, sig(c, 3, c).text, alu);
+    t.Add(Name("sad.", type).text,
+          Map3<T, T, T, T,
+               [](T a, T b, T k) {
+                 return T(Unsigned<T>(k) + (a < b ? Unsigned<T>(b) - Unsigned<T>(a)
+                                                  : Unsigned<T>(a) - Unsigned<T>(b)));
+               }>,
+          sig(c, 3, c).text, alu);
   }
   if constexpr (kSigned<T>) {
-    t.Add(Name("abs.", type).text, Map1<T, T, [](T a) { return a < 0 ? T(0 - Unsigned<T>(a)) : a; }>, sig(c, 1, c).text, alu);
-    t.Add(Name("neg.", type).text, Map1<T, T, [](T a) { return T(0 - Unsigned<T>(a)); }>, sig(c, 1, c).text, alu);
+    t.Add(Name("abs.", type).text,
+          Map1<T, T, [](T a) { return a < 0 ? T(0 - Unsigned<T>(a)) : a; }>, sig(c, 1, c).text,
+          alu);
+    t.Add(Name("neg.", type).text, Map1<T, T, [](T a) { return T(0 - Unsigned<T>(a)); }>,
+          sig(c, 1, c).text, alu);
   }
   if constexpr (sizeof(T) >= 4) {
-    t.Add(Name("bfe.", type).text, Map3<T, T, u32, u32, [](T a, u32 b, u32 n) { return Bfe(a, b, n); }>,
+    t.Add(Name("bfe.", type).text,
+          Map3<T, T, u32, u32, [](T a, u32 b, u32 n) { return Bfe(a, b, n); }>,
           c == 'w' ? "DwSwSwSw" : "DlSlSwSw", alu);
-    t.Add(Name("bfind.", type).text, Map1<u32, T, [](T a) { return FindHigh(a); }>, c == 'w' ? "DwSw" : "DwSl", alu);
-    t.Add(Name("bfind.shiftamt.", type).text, Map1<u32, T, [](T a) { return FindHighShift(a); }>, c == 'w' ? "DwSw" : "DwSl", alu);
+    t.Add(Name("bfind.", type).text, Map1<u32, T, [](T a) { return FindHigh(a); }>,
+          c == 'w' ? "DwSw" : "DwSl", alu);
+    t.Add(Name("bfind.shiftamt.", type).text, Map1<u32, T, [](T a) { return FindHighShift(a); }>,
+          c == 'w' ? "DwSw" : "DwSl", alu);
   }
 }
 
@@ -316,57 +279,10 @@ void Bitwise(OpTable& t, const char* type, char c) {
   t.Add(Name("xor.", type).text, Map2<T, T, T, [](T a, T b) { return T(a ^ b); }>, two, alu);
   t.Add(Name("not.", type).text, Map1<T, T, [](T a) { return T(~a); }>, one, alu);
   t.Add(Name("cnot.", type).text, Map1<T, T, [](T a) { return T(a == 0); }>, one, alu);
-  t.Add(Name("shl.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftLeft(a, b); }>, shift, alu);
-  t.Add(Name("shr.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftRight(a, b); }>, shift, alu);
-}
-
-template <class T>
-void Moves(OpTable& t, const char* type, char c) {
-  char one[5] = {'D', c, 'S', c, 0};
-  t.Add(Name("mov.", type).text, Map1<T, T, [](T a) { return a; }>, one, Cls::kAlu);
-}
-
-// selp d, a, b, p and slct d, a, b, c.
-template <class T>
-Step Select(Warp& w, const Instr& in, uint32_t m) {
-  T* d = At<T>(w, in.op[0]);
-  const T* a = At<T>(w, in.op[1]);
-  const T* b = At<T>(w, in.op[2]);
-  uint32_t p = Mask(w, in.op[3]) ^ ((in.extra >> 2) & 1 ? kAllLanes : 0);
-  alignas(64) T t[kLanes];
-#pragma GCC ivdep
-  for (int l = 0; l < kLanes; ++l) t[l] = (p >> l) & 1 ? a[l] : b[l];
-  if (m == kAllLanes) {
-    std::memcpy(d, t, sizeof(t));
-  } else {
-    Blend(d, t, m);
-  }
-  return Step::kNext;
-}
-template <class T>
-void Selects(OpTable& t, const char* type, char c) {
-  char selp[9] = {'D', c, 'S', c, 'S', c, 'S', 'p', 0};
-  char slct[9] = {'D', c, 'S', c, 'S', c, 'S', 'w', 0};
-  t.Add(Name("selp.", type).text, Select<T>, selp, Cls::kAlu);
-  t.Add(Name("slct.", type, ".s32").text, Map3<T, T, T, s32, [](T a, T b, s32 k) { return k >= 0 ? a : b; }>, slct, Cls::kAlu);
-  slct[7] = 'f';
-  t.Add(Name("slct.", type, ".f32").text, Map3<T, T, T, float, [](T a, T b, float k) { return k >= 0 ? a : b; }>, slct, Cls::kAlu);
-  t.Add(Name("slct.ftz.", type, ".f32").text,
-        Map3<T, T, T, float, [](T a, T b, float k) { return Flush(k) >= 0 ? a : b; }>, slct, Cls::kAlu);
-}
-
-enum PredicateOp { kPredAnd, kPredOr, kPredXor, kPredNot, kPredMov };
-template <PredicateOp kOp>
-Step Predicate(Warp& w, const Instr& in, uint32_t m) {
-  uint32_t a = Mask(w, in.op[1]) ^ (in.extra & 1 ? kAllLanes : 0), r = a;
-  if (kOp == kPredNot) {
-    r = ~a;
-  } else if (kOp != kPredMov) {
-    uint32_t b = Mask(w, in.op[2]) ^ (in.extra & 2 ? kAllLanes : 0);
-    r = kOp == kPredAnd ? a & b : kOp == kPredOr ? a | b : a ^ b;
-  }
-  SetPredicate(w, in.op[0], r, m);
-  return Step::kNext;
+  t.Add(Name("shl.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftLeft(a, b); }>, shift,
+        alu);
+  t.Add(Name("shr.", type).text, Map2<T, T, u32, [](T a, u32 b) { return ShiftRight(a, b); }>,
+        shift, alu);
 }
 
 template <class T, bool kLeft>
@@ -388,18 +304,27 @@ u32 FindSet(u32 mask, u32 base, s32 offset) {
 
 void Others(OpTable& t) {
   Cls alu = Cls::kAlu;
-  t.Add("add.sat.s32", Map2<s32, s32, s32, [](s32 a, s32 b) { return SaturatingAdd(a, b); }>, "DwSwSw", alu);
-  t.Add("sub.sat.s32", Map2<s32, s32, s32, [](s32 a, s32 b) { return SaturatingSub(a, b); }>, "DwSwSw", alu);
-  t.Add("mad.hi.sat.s32", Map3<s32, s32, s32, s32, [](s32 a, s32 b, s32 c) {
-          return SaturatingAdd(s32((s64(a) * b) >> 32), c);
-        }>, "DwSwSwSw", alu);
-  t.Add("mul24.lo.u32", Map2<u32, u32, u32, [](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); }>, "DwSwSw", alu);
-  t.Add("mul24.lo.s32", Map2<s32, s32, s32, [](s32 a, s32 b) {
-          return s32(u32(s32(u32(a) << 8) >> 8) * u32(s32(u32(b) << 8) >> 8));
-        }>, "DwSwSw", alu);
+  t.Add("add.sat.s32", Map2<s32, s32, s32, [](s32 a, s32 b) { return SaturatingAdd(a, b); }>,
+        "DwSwSw", alu);
+  t.Add("sub.sat.s32", Map2<s32, s32, s32, [](s32 a, s32 b) { return SaturatingSub(a, b); }>,
+        "DwSwSw", alu);
+  t.Add("mad.hi.sat.s32",
+        Map3<s32, s32, s32, s32,
+             [](s32 a, s32 b, s32 c) { return SaturatingAdd(s32((s64(a) * b) >> 32), c); }>,
+        "DwSwSwSw", alu);
+  t.Add("mul24.lo.u32",
+        Map2<u32, u32, u32, [](u32 a, u32 b) { return (a & 0xffffff) * (b & 0xffffff); }>, "DwSwSw",
+        alu);
+  t.Add("mul24.lo.s32",
+        Map2<s32, s32, s32,
+             [](s32 a, s32 b) {
+               return s32(u32(s32(u32(a) << 8) >> 8) * u32(s32(u32(b) << 8) >> 8));
+             }>,
+        "DwSwSw", alu);
   t.Add("bfi.b32", Insert<u32, Bfi<u32>>, "DwSwSwSwSw", alu);
   t.Add("bfi.b64", Insert<u64, Bfi<u64>>, "DlSlSlSwSw", alu);
-  t.Add("prmt.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Permute(a, b, c); }>, "DwSwSwSw", alu);
+  t.Add("prmt.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Permute(a, b, c); }>,
+        "DwSwSwSw", alu);
   t.Add("prmt.b32.f4e", Map3<u32, u32, u32, u32, PermuteMode<0>>, "DwSwSwSw", alu);
   t.Add("prmt.b32.b4e", Map3<u32, u32, u32, u32, PermuteMode<1>>, "DwSwSwSw", alu);
   t.Add("prmt.b32.rc8", Map3<u32, u32, u32, u32, PermuteMode<2>>, "DwSwSwSw", alu);
@@ -408,15 +333,31 @@ void Others(OpTable& t) {
   t.Add("prmt.b32.rc16", Map3<u32, u32, u32, u32, PermuteMode<5>>, "DwSwSwSw", alu);
   t.Add("lop3.b32", Lop3, "DwSwSwSwSw", alu);
   t.Add("popc.b32", Map1<u32, u32, [](u32 a) { return CountBits(a); }>, "DwSw", alu);
-  t.Add("popc.b64", Map1<u32, u64, [](u64 a) { return CountBits(u32(a)) + CountBits(u32(a >> 32)); }>, "DwSl", alu);
+  t.Add("popc.b64",
+        Map1<u32, u64, [](u64 a) { return CountBits(u32(a)) + CountBits(u32(a >> 32)); }>, "DwSl",
+        alu);
   t.Add("clz.b32", Map1<u32, u32, LeadingZeros<u32>>, "DwSw", alu);
   t.Add("clz.b64", Map1<u32, u64, LeadingZeros<u64>>, "DwSl", alu);
   t.Add("brev.b32", Map1<u32, u32, [](u32 a) { return Reverse(a); }>, "DwSw", alu);
-  t.Add("brev.b64", Map1<u64, u64, [](u64 a) { return u64(Reverse(u32(a))) << 32 | Reverse(u32(a >> 32)); }>, "DlSl", alu);
-  t.Add("shf.l.wrap.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Funnel<u32, true>(a, b, c & 31); }>, "DwSwSwSw", alu);
-  t.Add("shf.r.wrap.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Funnel<u32, false>(a, b, c & 31); }>, "DwSwSwSw", alu);
-  t.Add("shf.l.clamp.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Funnel<u32, true>(a, b, c < 32 ? c : 32); }>, "DwSwSwSw", alu);
-  t.Add("shf.r.clamp.b32", Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Funnel<u32, false>(a, b, c < 32 ? c : 32); }>, "DwSwSwSw", alu);
+  t.Add("brev.b64",
+        Map1<u64, u64, [](u64 a) { return u64(Reverse(u32(a))) << 32 | Reverse(u32(a >> 32)); }>,
+        "DlSl", alu);
+  t.Add(
+      "shf.l.wrap.b32",
+      Map3<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return Funnel<u32, true>(a, b, c & 31); }>,
+      "DwSwSwSw", alu);
+  t.Add("shf.r.wrap.b32",
+        Map3<u32, u32, u32, u32,
+             [](u32 a, u32 b, u32 c) { return Funnel<u32, false>(a, b, c & 31); }>,
+        "DwSwSwSw", alu);
+  t.Add("shf.l.clamp.b32",
+        Map3<u32, u32, u32, u32,
+             [](u32 a, u32 b, u32 c) { return Funnel<u32, true>(a, b, c < 32 ? c : 32); }>,
+        "DwSwSwSw", alu);
+  t.Add("shf.r.clamp.b32",
+        Map3<u32, u32, u32, u32,
+             [](u32 a, u32 b, u32 c) { return Funnel<u32, false>(a, b, c < 32 ? c : 32); }>,
+        "DwSwSwSw", alu);
   t.Add("dp4a.u32.u32", Map3<u32, u32, u32, u32, Dot4<u8, u8>>, "DwSwSwSw", alu);
   t.Add("dp4a.s32.s32", Map3<u32, u32, u32, u32, Dot4<int8_t, int8_t>>, "DwSwSwSw", alu);
   t.Add("dp4a.u32.s32", Map3<u32, u32, u32, u32, Dot4<u8, int8_t>>, "DwSwSwSw", alu);
@@ -426,30 +367,6 @@ void Others(OpTable& t) {
   t.Add("dp2a.lo.u32.u32", Map3<u32, u32, u32, u32, Dot2<u16, u8, 0>>, "DwSwSwSw", alu);
   t.Add("dp2a.hi.u32.u32", Map3<u32, u32, u32, u32, Dot2<u16, u8, 1>>, "DwSwSwSw", alu);
   t.Add("fns.b32", Map3<u32, u32, u32, s32, FindSet>, "DwSwSwSw", alu);
-  t.Add("and.pred", Predicate<kPredAnd>, "DpSpSp", alu);
-  t.Add("or.pred", Predicate<kPredOr>, "DpSpSp", alu);
-  t.Add("xor.pred", Predicate<kPredXor>, "DpSpSp", alu);
-  t.Add("not.pred", Predicate<kPredNot>, "DpSp", alu);
-  t.Add("mov.pred", Predicate<kPredMov>, "DpSp", alu);
-}
-
-template <class T>
-void Carries(OpTable& t, const char* type, char c) {
-  char two[7] = {'D', c, 'S', c, 'S', c, 0}, three[9] = {'D', c, 'S', c, 'S', c, 'S', c, 0};
-  Cls alu = Cls::kAlu;
-  using U = Unsigned<T>;
-  t.Add(Name("add.cc.", type).text, Carry<U, false, false, true>, two, alu);
-  t.Add(Name("addc.", type).text, Carry<U, false, true, false>, two, alu);
-  t.Add(Name("addc.cc.", type).text, Carry<U, false, true, true>, two, alu);
-  t.Add(Name("sub.cc.", type).text, Carry<U, true, false, true>, two, alu);
-  t.Add(Name("subc.", type).text, Carry<U, true, true, false>, two, alu);
-  t.Add(Name("subc.cc.", type).text, Carry<U, true, true, true>, two, alu);
-  t.Add(Name("mad.lo.cc.", type).text, MadCarry<T, false, false, true>, three, alu);
-  t.Add(Name("mad.hi.cc.", type).text, MadCarry<T, true, false, true>, three, alu);
-  t.Add(Name("madc.lo.", type).text, MadCarry<T, false, true, false>, three, alu);
-  t.Add(Name("madc.hi.", type).text, MadCarry<T, true, true, false>, three, alu);
-  t.Add(Name("madc.lo.cc.", type).text, MadCarry<T, false, true, true>, three, alu);
-  t.Add(Name("madc.hi.cc.", type).text, MadCarry<T, true, true, true>, three, alu);
 }
 
 }  // namespace
@@ -464,31 +381,6 @@ void RegisterInteger(OpTable& t) {
   Bitwise<u16>(t, "b16", 'h');
   Bitwise<u32>(t, "b32", 'w');
   Bitwise<u64>(t, "b64", 'l');
-  for (const char* type : {"b16", "u16", "s16"}) {
-    Moves<u16>(t, type, 'h');
-    Selects<u16>(t, type, 'h');
-  }
-  for (const char* type : {"b32", "u32", "s32"}) {
-    Moves<u32>(t, type, 'w');
-    Selects<u32>(t, type, 'w');
-  }
-  for (const char* type : {"b64", "u64", "s64"}) {
-    Moves<u64>(t, type, 'l');
-    Selects<u64>(t, type, 'l');
-  }
-  Moves<u16>(t, "f16", 'H');
-  Moves<u16>(t, "bf16", 'H');
-  Moves<u32>(t, "f16x2", 'X');
-  Moves<u32>(t, "f32", 'f');
-  Moves<u64>(t, "f64", 'd');
-  Selects<u32>(t, "f32", 'f');
-  Selects<u64>(t, "f64", 'd');
-  Carries<u32>(t, "u32", 'w');
-  Carries<s32>(t, "s32", 'w');
-  Carries<u32>(t, "b32", 'w');
-  Carries<u64>(t, "u64", 'l');
-  Carries<s64>(t, "s64", 'l');
-  Carries<u64>(t, "b64", 'l');
   Others(t);
 }
 

@@ -1,6 +1,6 @@
 // Lane loops: how a lambda over one lane becomes a handler over a warp. Included only by isa/*.cpp,
-// which are compiled once per instruction set; all of it lives in that build's own namespace, so that
-// the linker can never give the baseline a function compiled for a newer processor.
+// which are compiled once per instruction set; all of it lives in that build's own namespace, so
+// that the linker can never give the baseline a function compiled for a newer processor.
 #pragma once
 
 #include <cstdint>

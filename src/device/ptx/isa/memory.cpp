@@ -72,7 +72,8 @@ Step LoadOne(Warp& w, const Instr& in, uint32_t m) {
   return Step::kNext;
 }
 
-// Registers wider than T give their low bytes. Lanes at one address: the highest lane's value stays.
+// Registers wider than T give their low bytes. Lanes at one address: the highest lane's value
+// stays.
 template <class T, int N>
 [[gnu::noinline]] Step StoreLanes(Warp& w, const Instr& in, uint32_t m) {
   constexpr uint32_t kBytes = sizeof(T) * N;

@@ -6,6 +6,8 @@
 namespace cudaagent::device::ptx::PTX_ISA {
 
 void RegisterInteger(OpTable& table);
+void RegisterCarry(OpTable& table);
+void RegisterMove(OpTable& table);
 void RegisterFloat(OpTable& table);
 void RegisterDouble(OpTable& table);
 void RegisterHalf(OpTable& table);

@@ -1,5 +1,5 @@
-// f32 functions of one lane, written so that the lane loops vectorise. "Approximate" ones are better
-// than PTX asks for; they differ from the silicon by ulps.
+// f32 functions of one lane, written so that the lane loops vectorise. "Approximate" ones are
+// better than PTX asks for; they differ from the silicon by ulps.
 #pragma once
 
 #include "device/ptx/isa/lanes.h"
@@ -16,7 +16,8 @@ inline float WithSign(float magnitude, float sign) {
 inline float NearestSmall(float x) { return (x + 12582912.0f) - 12582912.0f; }
 inline double NearestSmall(double x) { return (x + 6755399441055744.0) - 6755399441055744.0; }
 
-// 2^x for |x| < 1000 in double, relative error below 2^-34: Taylor series of exp(f ln 2), |f| <= 1/2.
+// 2^x for |x| < 1000 in double, relative error below 2^-34: Taylor series of exp(f ln 2), |f| <=
+// 1/2.
 inline double Exp2Double(double x) {
   double n = NearestSmall(x), f = (x - n) * 0.6931471805599453;
   double p = 1.0 / 362880;

@@ -130,14 +130,30 @@ Step Redux(Warp& w, const Instr& in, uint32_t m) {
     EachLane(all & (all - 1), [&](int l) {
       uint32_t x = a[l];
       switch (static_cast<ReduxOp>(in.aux)) {
-        case ReduxOp::kAdd: r += x; break;
-        case ReduxOp::kMinS: r = static_cast<int32_t>(x) < static_cast<int32_t>(r) ? x : r; break;
-        case ReduxOp::kMaxS: r = static_cast<int32_t>(r) < static_cast<int32_t>(x) ? x : r; break;
-        case ReduxOp::kMinU: r = x < r ? x : r; break;
-        case ReduxOp::kMaxU: r = r < x ? x : r; break;
-        case ReduxOp::kAnd: r &= x; break;
-        case ReduxOp::kOr: r |= x; break;
-        case ReduxOp::kXor: r ^= x; break;
+        case ReduxOp::kAdd:
+          r += x;
+          break;
+        case ReduxOp::kMinS:
+          r = static_cast<int32_t>(x) < static_cast<int32_t>(r) ? x : r;
+          break;
+        case ReduxOp::kMaxS:
+          r = static_cast<int32_t>(r) < static_cast<int32_t>(x) ? x : r;
+          break;
+        case ReduxOp::kMinU:
+          r = x < r ? x : r;
+          break;
+        case ReduxOp::kMaxU:
+          r = r < x ? x : r;
+          break;
+        case ReduxOp::kAnd:
+          r &= x;
+          break;
+        case ReduxOp::kOr:
+          r |= x;
+          break;
+        case ReduxOp::kXor:
+          r ^= x;
+          break;
       }
     });
     EachLane(all, [&](int l) { d[l] = r; });
@@ -161,8 +177,8 @@ Step BarWarp(Warp& w, const Instr& in, uint32_t m) {
   return Leave(w, parked);
 }
 
-// op[2] barrier, op[3] thread count or none. bar.red: op[0] result, op[4] predicate, aux the operation,
-// extra 1 = the predicate is negated.
+// op[2] barrier, op[3] thread count or none. bar.red: op[0] result, op[4] predicate, aux the
+// operation, extra 1 = the predicate is negated.
 template <int kMode>  // 0 sync, 1 arrive, 2 red
 Step Bar(Warp& w, const Instr& in, uint32_t m) {
   int lane = __builtin_ctz(m);

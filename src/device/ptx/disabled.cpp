@@ -1,0 +1,12 @@
+// Stands in for the CPU device where it was left out of the build.
+#include "device/device.h"
+
+namespace cudaagent::device {
+
+Result<std::unique_ptr<Device>> OpenPtx(const EvalOptions&) {
+  return Fail(ErrorCode::kEnvironment,
+              "The CPU device was asked for, but this worker was built without it "
+              "(-DCUDAAGENT_CPU_DEVICE=OFF). Use a GPU, or build with it.");
+}
+
+}  // namespace cudaagent::device

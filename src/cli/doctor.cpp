@@ -30,6 +30,7 @@ struct Finding {
   Health health = Health::kOk;
   std::string detail;
   std::string fix;  // what to do; empty where nothing is to be done
+  double seconds = 0;  // to start a program; 0 where nothing was started
 };
 
 const char* Word(Health health) {
@@ -55,7 +56,7 @@ Finding CheckPrograms() {
 Finding CheckCompiler(const std::string& log_dir) {
   pool::CompilerOptions options;
   options.program = util::ProgramDir() + "/cudaagent-compile";
-  options.cache_dir = util::CacheDir();
+  options.cache_dir = util::CacheDir() + "/cubins";
   options.log_dir = log_dir;
   options.environment = pool::ChildEnvironment();
   util::Stopwatch watch;
@@ -66,7 +67,8 @@ Finding CheckCompiler(const std::string& log_dir) {
             "torch brings one."};
   }
   return {"compiler", Health::kOk,
-          fmt::format("NVRTC {}, ready in {}", hello->nvrtc_version, util::FormatSeconds(watch.Seconds())), ""};
+          fmt::format("NVRTC {}, ready in {}", hello->nvrtc_version, util::FormatSeconds(watch.Seconds())), "",
+          watch.Seconds()};
 }
 
 std::string DeviceDetail(const protocol::Hello& hello, double seconds) {
@@ -181,6 +183,7 @@ nlohmann::json Json(const std::vector<Finding>& findings) {
                     {"health", Word(finding.health)},
                     {"detail", finding.detail},
                     {"fix", finding.fix}});
+    if (finding.seconds > 0) rows.back()["seconds"] = finding.seconds;
   }
   return {{"schema", 1}, {"findings", std::move(rows)}};
 }

@@ -53,6 +53,7 @@ void PoolEvaluator::Say(const std::string& line) const {
 }
 
 Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
+  const util::Stopwatch total;
   Evaluation evaluation;
   evaluation.candidate_hash = util::Sha256Hex(candidate.source);
   evaluation.device = worker_->device();
@@ -67,6 +68,7 @@ Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
   Score(baseline_, &evaluation);
   evaluation.reward_name = config_.reward;
   evaluation.reward = reward::Compute(config_.reward, evaluation);
+  evaluation.seconds["total"] = total.Seconds();
   // The caller now thinks about its next candidate: time to have a worker ready for it.
   worker_->Recover(device_.gpu);
   return evaluation;
@@ -146,7 +148,9 @@ Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job, Evalua
       {"check", config_.timeouts.check_s},
       {"time", std::max(config_.timeouts.time_s, 2 * config_.options.time_limit_s + 20)}};
   for (bool confirming = false;; confirming = true) {
+    const util::Stopwatch waiting;
     if (auto ready = worker_->EnsureReady(); !ready) return ready;
+    evaluation->seconds["worker_wait"] += waiting.Seconds();
     const bool served = worker_->served();
     auto answer = worker_->Run(job, "load", limits);
     if (answer) return TakeAnswer(std::move(*answer), evaluation);
@@ -197,9 +201,10 @@ Result<void> PoolEvaluator::TakeAnswer(protocol::FromChild answer, Evaluation* e
   if (merged.device.kind.empty()) merged.device = evaluation->device;
   merged.protocol.tier = evaluation->protocol.tier;
   merged.protocol.precision = evaluation->protocol.precision;
+  // A GPU knows its kernels' resources better than the cubin's tables do; the CPU device does not.
   std::vector<KernelResources> resources = std::move(merged.compile.kernels);
   merged.compile = std::move(evaluation->compile);
-  if (!resources.empty()) merged.compile.kernels = std::move(resources);
+  if (!resources.empty() && merged.device.kind == "gpu") merged.compile.kernels = std::move(resources);
   merged.seconds.insert(evaluation->seconds.begin(), evaluation->seconds.end());
   *evaluation = std::move(merged);
   if (reply->poisoned) worker_->Retire();

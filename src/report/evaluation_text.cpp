@@ -55,8 +55,10 @@ std::string SpeedupText(const Speedup& speedup, bool estimated) {
 std::string EvaluationText(const Evaluation& e) {
   std::string text = fmt::format("{}: {}\n", ToString(e.verdict), e.message);
   if (e.check.trials > 0) {
-    text += fmt::format("  checked        {} of {} trials pass at tier {}, worst absolute error {:.3g}\n",
-                        e.check.passed, e.check.trials, e.protocol.tier, e.check.max_abs_error);
+    text += fmt::format("  checked        {} of {} trials pass at tier {}", e.check.passed, e.check.trials,
+                        e.protocol.tier);
+    const bool compared = e.check.passed > 0 || e.check.mismatch;
+    text += compared ? fmt::format(", worst absolute error {:.3g}\n", e.check.max_abs_error) : "\n";
   }
   if (e.check.mismatch) text += MismatchText(*e.check.mismatch);
   for (const std::string& note : e.check.notes) text += "  note:  " + note + "\n";

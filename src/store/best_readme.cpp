@@ -2,17 +2,21 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <utility>
+
 namespace cudaagent::store {
 namespace {
 
-std::string Row(const std::string& name, const std::optional<Timing>& timing) {
+std::string Row(const std::string& name, const std::optional<Timing>& timing, bool estimated) {
   if (!timing) return "";
+  if (estimated) return fmt::format("| {} | about {:.4f} ms | – | – |\n", name, timing->median_ms);
   return fmt::format("| {} | {:.4f} ms | {:.4f} to {:.4f} ms | {} |\n", name, timing->median_ms,
                      timing->ci_low_ms, timing->ci_high_ms, timing->samples);
 }
 
-std::string Row(const std::string& name, const std::optional<Speedup>& speedup) {
+std::string Row(const std::string& name, const std::optional<Speedup>& speedup, bool estimated) {
   if (!speedup) return "";
+  if (estimated) return fmt::format("- {}: about {:.2f}x\n", name, speedup->value);
   return fmt::format("- {}: {:.2f}x (95 % interval {:.2f} to {:.2f})\n", name, speedup->value,
                      speedup->low, speedup->high);
 }
@@ -24,10 +28,10 @@ std::string Figures(const Evaluation& e) {
             "estimate, not a measurement.\n\n";
   }
   text += "| | median | 95 % interval | samples |\n| --- | --- | --- | --- |\n";
-  text += Row("this kernel", e.candidate) + Row("PyTorch eager", e.eager) +
-          Row("torch.compile", e.compiled_baseline);
-  return text + "\n" + Row("over eager", e.speedup_eager) +
-         Row("over torch.compile", e.speedup_compile);
+  text += Row("this kernel", e.candidate, e.estimated) + Row("PyTorch eager", e.eager, e.estimated) +
+          Row("torch.compile", e.compiled_baseline, e.estimated);
+  return text + "\n" + Row("over eager", e.speedup_eager, e.estimated) +
+         Row("over torch.compile", e.speedup_compile, e.estimated);
 }
 
 std::string Conditions(const Evaluation& e) {
@@ -35,9 +39,13 @@ std::string Conditions(const Evaluation& e) {
                                  e.device.uuid.empty() ? "" : " (" + e.device.uuid + ")",
                                  e.device.arch);
   if (!e.device.driver_version.empty()) text += "- driver: " + e.device.driver_version + "\n";
-  text += fmt::format("- torch {}, CUDA {}, NVRTC {}{}\n", e.device.torch_version,
-                      e.device.cuda_version, e.device.nvrtc_version,
-                      e.device.cupti_version.empty() ? "" : ", CUPTI " + e.device.cupti_version);
+  text += "- torch " + e.device.torch_version;
+  for (const auto& [name, version] : {std::pair{"CUDA", e.device.cuda_version},
+                                      std::pair{"NVRTC", e.device.nvrtc_version},
+                                      std::pair{"CUPTI", e.device.cupti_version}}) {
+    if (!version.empty()) text += fmt::format(", {} {}", name, version);
+  }
+  text += "\n";
   text += fmt::format("- protocol {}: precision {}, tolerance {}, {} trials, clock {}, {} L2, {}\n",
                       e.protocol.version, e.protocol.precision, e.protocol.tier, e.protocol.trials,
                       e.protocol.clock, e.protocol.cold_l2 ? "cold" : "warm",

@@ -84,12 +84,12 @@ Checked<c10::IValue> NameTable::Find(const std::string& written) {
     return scalar->second;
   }
   if (const auto entry = entries_.find(*name); entry != entries_.end()) {
-    return c10::IValue(entry->second.tensor);
+    return Checked<c10::IValue>(tl::in_place, entry->second.tensor);
   }
   if (outputs_.contains(*name)) {
     auto output = AllocateOutput(*name);
     if (!output) return tl::unexpected(output.error());
-    return c10::IValue(*output);
+    return Checked<c10::IValue>(tl::in_place, *output);
   }
   return Blame(Verdict::kBadCandidate, c10::str("nothing is called \"$", *name, "\" here."));
 }

@@ -68,8 +68,7 @@ class Call {
     if (!IsAllowedOp(step_.op)) {
       return Blame(Verdict::kBadCandidate,
                    c10::str(where_, ": the op \"", step_.op,
-                            "\" is not on the list of ops that plans may call.",
-                            util::DidYouMean(step_.op, AllowedOps())));
+                            "\" is not on the list of ops that plans may call.", Suggestion()));
     }
     op_ = c10::Dispatcher::singleton().findSchema({step_.op, step_.overload});
     if (!op_) return NoSuchOverload();
@@ -83,6 +82,16 @@ class Call {
       if (!tensors) return Refuse(Spelled(step_) + " does not return tensors");
     }
     return {};
+  }
+
+  // Without the namespace all names share, which would make strangers look alike.
+  std::string Suggestion() const {
+    constexpr std::string_view kNamespace = "aten::";
+    if (!step_.op.starts_with(kNamespace)) return "";
+    std::vector<std::string> names;
+    for (const std::string& op : AllowedOps()) names.push_back(op.substr(kNamespace.size()));
+    const auto near = util::NearestName(step_.op.substr(kNamespace.size()), names);
+    return near ? c10::str(" Did you mean \"", kNamespace, *near, "\"?") : "";
   }
 
   Checked<void> NoSuchOverload() const {

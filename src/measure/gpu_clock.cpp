@@ -5,6 +5,7 @@
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAStream.h>
 
+#include <atomic>
 #include <utility>
 
 #include "device/gpu/diagnosis.h"
@@ -41,9 +42,10 @@ Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cup
                                    const std::vector<std::string>& own_kernels,
                                    int64_t flush_bytes) {
   GpuClock clock(driver, cupti, contenders, own_kernels, flush_bytes);
-  // Lines a kernel once asked to keep would survive the flush.
-  if (auto done = clock.Check(driver.cuCtxResetPersistingL2Cache()); !done) {
-    return tl::unexpected(done.error());
+  // Lines a kernel once asked to keep would survive the flush. Some devices keep none.
+  const CUresult reset = driver.cuCtxResetPersistingL2Cache();
+  if (reset != CUDA_SUCCESS && reset != CUDA_ERROR_NOT_SUPPORTED) {
+    return tl::unexpected(device::gpu::Explain(reset, own_kernels));
   }
   return clock;
 }
@@ -53,7 +55,7 @@ GpuClock::GpuClock(GpuClock&& other) noexcept
       own_kernels_(std::move(other.own_kernels_)), flush_bytes_(other.flush_bytes_),
       observations_(std::move(other.observations_)), pending_(std::move(other.pending_)),
       free_events_(std::move(other.free_events_)),
-      all_events_(std::exchange(other.all_events_, {})), next_iteration_(other.next_iteration_),
+      all_events_(std::exchange(other.all_events_, {})),
       tracing_(std::exchange(other.tracing_, false)) {}
 
 GpuClock::~GpuClock() {
@@ -95,7 +97,9 @@ Checked<void> GpuClock::NewEvent(CUevent* event) {
 Checked<void> GpuClock::Begin(size_t contender) {
   if (flush_bytes_ > 0) WriteCacheFull(flush_bytes_);
   Pending pending;
-  pending.iteration = next_iteration_++;
+  // Never used twice, so that a record delivered late cannot be taken for another measurement's.
+  static std::atomic<uint64_t> next_iteration{1};
+  pending.iteration = next_iteration++;
   pending.contender = contender;
   pending.traced = tracing_;
   if (auto done = NewEvent(&pending.start); !done) return done;

@@ -67,7 +67,6 @@ class GpuClock : public IterationClock {
   std::vector<Pending> pending_;
   std::vector<CUevent> free_events_;
   std::vector<CUevent> all_events_;
-  uint64_t next_iteration_ = 1;
   bool tracing_ = false;
 };
 

@@ -128,8 +128,31 @@ Result<Variant> DecodeAs(const std::string& type, const nlohmann::json& json) {
   }
 }
 
+// Our deepest message has a dozen levels. Millions would cost the parser gigabytes.
+constexpr int kMaxDepth = 64;
+
+bool TooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 template <typename Variant>
 Result<Variant> DecodeAny(std::string_view text) {
+  if (TooDeep(text)) return Fail(ErrorCode::kInternal, "A message is nested too deep.");
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return Fail(ErrorCode::kInternal, "A message is not valid JSON.");
   if (!json.is_object()) return Fail(ErrorCode::kInternal, "A message is not a JSON object.");

@@ -139,7 +139,7 @@ TEST_F(ChildTest, RefusesAHugeFrame) {
 }
 
 TEST_F(ChildTest, SurvivesJsonNestedMillionsDeep) {
-  EXPECT_EQ(AskText("deep_frame"), "trouble: sent nonsense (A message is not valid JSON)");
+  EXPECT_EQ(AskText("deep_frame"), "trouble: sent nonsense (A message is nested too deep)");
 }
 
 TEST_F(ChildTest, KillsOneThatClosesItsSocketAndStays) {

@@ -37,6 +37,12 @@ void SayHello(const std::string& program, int version = kProtocolVersion) {
   Say(hello);
 }
 
+// As a bad pointer does, also where a sanitizer would rather report it.
+void CrashHard() {
+  ::signal(SIGSEGV, SIG_DFL);
+  ::raise(SIGSEGV);
+}
+
 [[noreturn]] void Hang() {
   while (true) ::pause();
 }
@@ -64,8 +70,8 @@ int Compile(const std::string& mode) {
     const auto message = DecodeToCompiler(frame.payload);
     if (!message || std::holds_alternative<Shutdown>(*message)) return 0;
     CompileJob job = std::get<CompileJob>(*message);
-    if (job.source == "die") ::raise(SIGSEGV);
-    if (job.source == "die once" && std::fopen((mode + ".died").c_str(), "wx")) ::raise(SIGSEGV);
+    if (job.source == "die") CrashHard();
+    if (job.source == "die once" && std::fopen((mode + ".died").c_str(), "wx")) CrashHard();
     if (job.source == "hang") Hang();
     if (job.source == "wrong id") job.id += 1000;
     Say(Compiled(job));
@@ -102,7 +108,7 @@ int main(int argc, char** argv) {
       if (mode == "ignores_term" || mode == "grandchild") Hang();
       return 0;
     }
-    if (mode == "segv") ::raise(SIGSEGV);
+    if (mode == "segv") CrashHard();
     if (mode == "exit0") return 0;
     if (mode == "hang" || mode == "ignores_term") Hang();
     if (mode == "garbage") SayRaw(std::string("\x05\0\0\0{{{{{", 9));

@@ -157,15 +157,25 @@ TEST(MessagesTest, HostileTextIsAnErrorAndNothingWorse) {
   for (const std::string& text :
        {std::string(), std::string("null"), std::string("[]"), std::string("{}"),
         std::string("{\"type\":1}"), std::string("{\"type\":\"hello\"}"), std::string("\0\0", 2),
-        std::string("{\"type\":\"launch_missiles\"}"), std::string(2'000'000, '['),
-        std::string("{\"type\":\"hello\",\"device\":") + std::string(1'000'000, '[') +
-            std::string(1'000'000, ']') + "}"}) {
+        std::string("{\"type\":\"launch_missiles\"}"), std::string(3'000'000, '['),
+        std::string("{\"type\":\"hello\",\"device\":") + std::string(3'000'000, '[') +
+            std::string(3'000'000, ']') + "}"}) {
     EXPECT_FALSE(DecodeFromChild(text));
     EXPECT_FALSE(DecodeToWorker(text));
     EXPECT_FALSE(DecodeToCompiler(text));
   }
   EXPECT_THAT(DecodeFromChild("{\"type\":\"launch\"}").error().message,
               HasSubstr("unknown type \"launch\""));
+}
+
+TEST(MessagesTest, BracketsInsideTextAreNoDepth) {
+  const std::string text(1000, '[');
+  for (const std::string& message : {text, "\"" + text, "\\" + text, text + "\\\""}) {
+    const auto decoded =
+        DecodeFromChild(Encode(FromChild(ErrorReply{{ErrorCode::kUsage, message}})));
+    ASSERT_TRUE(decoded) << decoded.error().message;
+    EXPECT_EQ(std::get<ErrorReply>(*decoded).error.message, message);
+  }
 }
 
 TEST(MessagesTest, AMessageForTheOtherSideIsUnknown) {

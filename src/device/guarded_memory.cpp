@@ -88,8 +88,8 @@ at::Tensor GuardedMemory::Allocate(const std::string& name, at::IntArrayRef size
   const int64_t total = RoundUp(span, kAlignment) + 2 * kGuardBytes + kAlignment;
   block.bytes = at::empty({total}, at::TensorOptions().dtype(at::kByte).device(device));
   const auto address = reinterpret_cast<uintptr_t>(block.bytes.data_ptr());
-  const auto skew = static_cast<int64_t>(RoundUp(static_cast<int64_t>(address % kAlignment),
-                                                 kAlignment) - address % kAlignment);
+  const auto skew = static_cast<int64_t>(
+      RoundUp(static_cast<int64_t>(address % kAlignment), kAlignment) - address % kAlignment);
   block.begin = skew + kGuardBytes;
   block.end = block.begin + span;
   FillPattern(block.bytes, 0, block.begin);

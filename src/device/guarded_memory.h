@@ -32,8 +32,8 @@ class GuardedMemory {
  private:
   struct Block {
     std::string name;
-    at::Tensor bytes;       // uint8: zone, tensor, zone
-    int64_t begin = 0;      // of the tensor in `bytes`
+    at::Tensor bytes;   // uint8: zone, tensor, zone
+    int64_t begin = 0;  // of the tensor in `bytes`
     int64_t end = 0;
   };
   std::vector<Block> blocks_;

@@ -27,7 +27,11 @@ class Preparation {
   Preparation(const candidate::KernelStep& step, const std::string& where,
               const std::string& instance, const KernelInfo& info, const Limits& limits,
               NameTable& names)
-      : step_(step), where_(where), instance_(instance), info_(info), limits_(limits),
+      : step_(step),
+        where_(where),
+        instance_(instance),
+        info_(info),
+        limits_(limits),
         names_(names) {}
 
   Checked<Launch> Run(const std::string& mangled) {
@@ -83,8 +87,7 @@ class Preparation {
   }
 
   Checked<void> Threads() const {
-    const int64_t threads =
-        int64_t{launch_.block.x} * launch_.block.y * launch_.block.z;
+    const int64_t threads = int64_t{launch_.block.x} * launch_.block.y * launch_.block.z;
     if (threads > limits_.max_threads_per_block) {
       return Rejected(c10::str(".block: ", threads, " threads; the device allows ",
                                limits_.max_threads_per_block, " per block."));
@@ -172,8 +175,10 @@ class Preparation {
                           ", \"strided\": true}, or make it contiguous first."));
     }
     if (!arg.strided && address % 16 != 0) {
-      return Bad(c10::str(place, ": ", name, " is not 16-byte aligned; use no vector accesses and "
-                          "say {\"ptr\": ", name, ", \"strided\": true}."));
+      return Bad(c10::str(place, ": ", name,
+                          " is not 16-byte aligned; use no vector accesses and "
+                          "say {\"ptr\": ",
+                          name, ", \"strided\": true}."));
     }
     if (arg.offset) {
       auto offset = Evaluate(*arg.offset, place + ".offset");
@@ -192,11 +197,11 @@ class Preparation {
   template <typename T>
   Checked<void> Integer(int64_t value, const char* kind, const std::string& place,
                         const ParamLayout& layout) {
-    const bool fits = std::is_signed_v<T>
-                          ? value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
-                                value <= static_cast<int64_t>(std::numeric_limits<T>::max())
-                          : value >= 0 && static_cast<uint64_t>(value) <=
-                                              uint64_t{std::numeric_limits<T>::max()};
+    const bool fits =
+        std::is_signed_v<T>
+            ? value >= static_cast<int64_t>(std::numeric_limits<T>::min()) &&
+                  value <= static_cast<int64_t>(std::numeric_limits<T>::max())
+            : value >= 0 && static_cast<uint64_t>(value) <= uint64_t{std::numeric_limits<T>::max()};
     if (!fits) return Bad(c10::str(place, ": ", value, " does not fit ", kind, "."));
     return Put(static_cast<T>(value), kind, place, layout);
   }
@@ -211,8 +216,8 @@ class Preparation {
       real = *d;
     } else {
       const auto* expr = std::get_if<Expr>(&arg.value);
-      auto value = expr != nullptr ? Evaluate(*expr, place)
-                                   : Checked<int64_t>(std::get<int64_t>(arg.value));
+      auto value =
+          expr != nullptr ? Evaluate(*expr, place) : Checked<int64_t>(std::get<int64_t>(arg.value));
       if (!value) return tl::unexpected(value.error());
       whole = *value;
       real = static_cast<double>(whole);

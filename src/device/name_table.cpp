@@ -29,9 +29,8 @@ NameTable::NameTable(const ProblemInfo& problem, std::map<std::string, int64_t> 
     : scope_(problem, std::move(values)), bindings_(std::move(bindings)), device_(device) {}
 
 Checked<std::unique_ptr<NameTable>> NameTable::Create(const candidate::Plan& plan,
-                                                      const ProblemInfo& problem,
-                                                      Bindings bindings, const Limits& limits,
-                                                      at::Device device) {
+                                                      const ProblemInfo& problem, Bindings bindings,
+                                                      const Limits& limits, at::Device device) {
   std::unique_ptr<NameTable> table(
       new NameTable(problem, Values(plan, limits), std::move(bindings), device));
   if (auto bound = table->BindProblem(problem); !bound) return tl::unexpected(bound.error());
@@ -106,9 +105,8 @@ Checked<at::Tensor> NameTable::AllocateOutput(const std::string& name) {
   Output& output = outputs_.at(name);
   if (!output.allocated.defined()) {
     try {
-      output.allocated =
-          guards_.Allocate(name, output.info.shape, output.info.strides,
-                           *ScalarTypeFromName(output.info.dtype), device_);
+      output.allocated = guards_.Allocate(name, output.info.shape, output.info.strides,
+                                          *ScalarTypeFromName(output.info.dtype), device_);
       // Before the first write memory may hold what the reference once left there.
       FillPoison(output.allocated);
     } catch (...) {
@@ -141,9 +139,9 @@ Checked<void> NameTable::Bind(const std::string& written, const at::Tensor& tens
                                                   " is ", Spell(wanted), "."));
   }
   if (tensor.device() != device_) {
-    return Blame(Verdict::kBadCandidate, c10::str("the result lies on ", tensor.device().str(),
-                                                  ", but ", *name, " must be on ",
-                                                  device_.str(), "."));
+    return Blame(Verdict::kBadCandidate,
+                 c10::str("the result lies on ", tensor.device().str(), ", but ", *name,
+                          " must be on ", device_.str(), "."));
   }
   if (const std::string owner = ProtectedName(tensor); !owner.empty()) {
     return Blame(Verdict::kBadCandidate,
@@ -235,9 +233,8 @@ void NameTable::Poison() {
 }
 
 bool NameTable::IsAllocatedOutput(const at::Tensor& tensor) const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [&](const auto& each) {
-    return ShareStorage(each.second.allocated, tensor);
-  });
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const auto& each) { return ShareStorage(each.second.allocated, tensor); });
 }
 
 void NameTable::Drop(const std::function<bool(const std::string&)>& is_dead) {
@@ -269,15 +266,15 @@ std::vector<MemoryRegion> NameTable::Regions(const std::set<std::string>& writte
     if (bytes == 0 || entry.tensor.device() != device_) continue;
     const auto in = [&entry = entry](const at::Tensor& t) { return ShareStorage(t, entry.tensor); };
     const auto output = outputs_.find(name);
-    const bool undefined = entry.kind == Kind::kBuffer ||
-                           (output != outputs_.end() && in(output->second.allocated));
+    const bool undefined =
+        entry.kind == Kind::kBuffer || (output != outputs_.end() && in(output->second.allocated));
     MemoryRegion region;
     region.name = name;
     region.base = const_cast<void*>(entry.tensor.const_data_ptr());
     region.bytes = bytes;
     region.writable = entry.kind != Kind::kReadOnly && ProtectedName(entry.tensor).empty();
-    region.initialised = !undefined || written.contains(name) ||
-                         std::any_of(zeroed_.begin(), zeroed_.end(), in);
+    region.initialised =
+        !undefined || written.contains(name) || std::any_of(zeroed_.begin(), zeroed_.end(), in);
     all.push_back({std::move(region), all.size()});
   }
   std::sort(all.begin(), all.end(),

@@ -1,8 +1,8 @@
 #include "device/op_call.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
 #include <c10/util/Exception.h>
 
@@ -74,11 +74,10 @@ class Call {
     if (!op_) return NoSuchOverload();
     for (const c10::Argument& result : op_->schema().returns()) {
       const auto kind = result.type()->kind();
-      const bool tensors =
-          kind == c10::TypeKind::TensorType ||
-          (kind == c10::TypeKind::ListType &&
-           result.type()->expectRef<c10::ListType>().getElementType()->kind() ==
-               c10::TypeKind::TensorType);
+      const bool tensors = kind == c10::TypeKind::TensorType ||
+                           (kind == c10::TypeKind::ListType &&
+                            result.type()->expectRef<c10::ListType>().getElementType()->kind() ==
+                                c10::TypeKind::TensorType);
       if (!tensors) return Refuse(Spelled(step_) + " does not return tensors");
     }
     return {};
@@ -127,22 +126,23 @@ class Call {
     size_t positional = 0;
     for (const c10::Argument& argument : arguments) positional += argument.kwarg_only() ? 0 : 1;
     if (step_.args.size() > positional) {
-      return Blame(Verdict::kBadCandidate,
-                   c10::str(where_, ": ", Spelled(step_), " takes ", positional,
-                            " arguments by position, \"args\" has ", step_.args.size(), ".",
-                            SchemaNote()));
+      return Blame(
+          Verdict::kBadCandidate,
+          c10::str(where_, ": ", Spelled(step_), " takes ", positional,
+                   " arguments by position, \"args\" has ", step_.args.size(), ".", SchemaNote()));
     }
     for (const auto& [name, value] : step_.kwargs) {
       const auto same = [&, &key = name](const c10::Argument& a) { return a.name() == key; };
       const auto found = std::find_if(arguments.begin(), arguments.end(), same);
       if (found == arguments.end()) {
-        return Blame(Verdict::kBadCandidate, c10::str(where_, ": ", Spelled(step_),
-                                                      " has no argument \"", name, "\".",
-                                                      SchemaNote()));
+        return Blame(Verdict::kBadCandidate,
+                     c10::str(where_, ": ", Spelled(step_), " has no argument \"", name, "\".",
+                              SchemaNote()));
       }
       if (static_cast<size_t>(found - arguments.begin()) < step_.args.size() &&
           !found->kwarg_only()) {
-        return Refuse(c10::str("the argument \"", name, "\" is given twice, in \"args\" and in "
+        return Refuse(c10::str("the argument \"", name,
+                               "\" is given twice, in \"args\" and in "
                                "\"kwargs\""));
       }
     }
@@ -245,12 +245,10 @@ class Call {
       }
     }
     if (list != step_.out_is_list || tensors.size() != step_.out.size()) {
-      return Refuse(c10::str(Spelled(step_), " returns ",
-                             list ? "a list of " : "", tensors.size(),
-                             tensors.size() == 1 ? " tensor" : " tensors", ", \"out\" is ",
-                             step_.out_is_list
-                                 ? c10::str("a list of ", step_.out.size())
-                                 : std::string("one name")));
+      return Refuse(c10::str(
+          Spelled(step_), " returns ", list ? "a list of " : "", tensors.size(),
+          tensors.size() == 1 ? " tensor" : " tensors", ", \"out\" is ",
+          step_.out_is_list ? c10::str("a list of ", step_.out.size()) : std::string("one name")));
     }
     for (size_t i = 0; i < tensors.size(); ++i) {
       if (!step_.out[i]) {

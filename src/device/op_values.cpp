@@ -12,12 +12,12 @@
 namespace cudaagent::device {
 namespace {
 
+using c10::IValue;
+using c10::TypeKind;
 using candidate::Expr;
 using candidate::OpList;
 using candidate::OpValue;
 using candidate::TensorRef;
-using c10::IValue;
-using c10::TypeKind;
 
 struct Place {
   const std::string& where;
@@ -31,7 +31,9 @@ std::string Describe(const OpValue& value) {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
     std::string operator()(int64_t i) const { return c10::str("the integer ", i); }
     std::string operator()(double d) const { return c10::str("the number ", d); }
-    std::string operator()(const std::string& s) const { return c10::str("the string \"", s, "\""); }
+    std::string operator()(const std::string& s) const {
+      return c10::str("the string \"", s, "\"");
+    }
     std::string operator()(const TensorRef& ref) const { return "\"$" + ref.name + "\""; }
     std::string operator()(const Expr& expr) const { return "the expression " + expr.text(); }
     std::string operator()(const OpList& list) const {

@@ -63,7 +63,9 @@ struct LoadedKernel {
 class Runner : public PlanRunner {
  public:
   Runner(const candidate::ParsedCandidate& candidate, Artifact artifact, Device& device)
-      : plan_(candidate.plan), artifact_(std::move(artifact)), device_(device),
+      : plan_(candidate.plan),
+        artifact_(std::move(artifact)),
+        device_(device),
         liveness_(plan_.steps) {}
 
   ~Runner() override {
@@ -110,8 +112,8 @@ class Runner : public PlanRunner {
     if (auto synced = device_.Synchronize(); !synced) return synced;
     try {
       auto own = names_->guards().Check();
-      auto inputs = names_->input_guards() != nullptr ? names_->input_guards()->Check()
-                                                      : Checked<void>();
+      auto inputs =
+          names_->input_guards() != nullptr ? names_->input_guards()->Check() : Checked<void>();
       return own ? inputs : own;
     } catch (...) {
       return Caught("The guard zones could not be read", Verdict::kInfraError);
@@ -173,8 +175,8 @@ class Runner : public PlanRunner {
     try {
       graph_->Launch();
     } catch (...) {
-      Fault fault = CurrentExceptionAsFault("The graph could not be launched",
-                                            Verdict::kInfraError);
+      Fault fault =
+          CurrentExceptionAsFault("The graph could not be launched", Verdict::kInfraError);
       if (auto synced = device_.Synchronize(); !synced) return synced;
       return tl::unexpected(std::move(fault));
     }
@@ -263,8 +265,8 @@ class Runner : public PlanRunner {
     if (!wanted) return tl::unexpected(wanted.error());
     if (!*wanted) return {};
     if (++steps_run_ > kMaxStepsPerRun) {
-      return Blame(Verdict::kBadCandidate, c10::str(step.where, ": the plan runs more than ",
-                                                    kMaxStepsPerRun, " steps."));
+      return Blame(Verdict::kBadCandidate,
+                   c10::str(step.where, ": the plan runs more than ", kMaxStepsPerRun, " steps."));
     }
     if (const auto* kernel = std::get_if<KernelStep>(&step.what)) return RunKernel(*kernel, step);
     if (const auto* op = std::get_if<OpStep>(&step.what)) return RunOp(*op, step);
@@ -279,9 +281,9 @@ class Runner : public PlanRunner {
       return Blame(count.error().verdict, step.where + ".count: " + count.error().message);
     }
     if (*count < 0 || *count > kMaxStepsPerRun) {
-      return Blame(Verdict::kBadCandidate,
-                   c10::str(step.where, ".count: ", *count, " is not between 0 and ",
-                            kMaxStepsPerRun, "."));
+      return Blame(
+          Verdict::kBadCandidate,
+          c10::str(step.where, ".count: ", *count, " is not between 0 and ", kMaxStepsPerRun, "."));
     }
     int64_t counter = 0;
     for (int64_t i = 0; i < *count; ++i) {
@@ -366,9 +368,10 @@ class Runner : public PlanRunner {
 
 }  // namespace
 
-Checked<std::unique_ptr<PlanRunner>> PlanRunner::Create(
-    const candidate::ParsedCandidate& candidate, const ProblemInfo& problem,
-    const Artifact& artifact, Bindings bindings, Device& device) {
+Checked<std::unique_ptr<PlanRunner>> PlanRunner::Create(const candidate::ParsedCandidate& candidate,
+                                                        const ProblemInfo& problem,
+                                                        const Artifact& artifact, Bindings bindings,
+                                                        Device& device) {
   auto runner = std::make_unique<Runner>(candidate, artifact, device);
   if (auto ready = runner->Prepare(problem, std::move(bindings)); !ready) {
     return tl::unexpected(ready.error());

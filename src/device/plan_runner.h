@@ -41,8 +41,8 @@ class PlanRunner {
   // Fills outputs and buffers with 0xFF bytes: NaN in every floating type.
   virtual void Poison() = 0;
   // kOutOfBounds where a guard zone around an output, a buffer or a guarded input was written to
-  // since the last call; the zone is then restored. Waits for the device. Memory beyond the zone may
-  // have been hit as well: on a GPU let this process evaluate nothing more.
+  // since the last call; the zone is then restored. Waits for the device. Memory beyond the zone
+  // may have been hit as well: on a GPU let this process evaluate nothing more.
   virtual Checked<void> CheckGuards() = 0;
   // All steps once. On a GPU this enqueues; faults of kernels may show at Device::Synchronize().
   virtual Checked<void> Run() = 0;

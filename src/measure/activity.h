@@ -16,7 +16,7 @@ struct Activity {
   uint32_t correlation = 0;  // of the API call that caused it
   uint64_t start = 0;
   uint64_t end = 0;
-  std::string name;          // mangled, kernels only
+  std::string name;  // mangled, kernels only
 };
 
 // Records of some time: `iteration` maps an API call's correlation to the iteration it was made in.
@@ -27,11 +27,11 @@ struct ActivityLog {
 
 // One iteration seen from the device.
 struct Footprint {
-  bool measured = false;    // every record has sensible times, and there is one at least
-  double span_ns = 0;       // first start to last end
-  double busy_ns = 0;       // sum of durations of single activities, graphs aside
-  double own_busy_ns = 0;   // of kernels named in `own_kernels`
-  int activities = 0;       // single activities
+  bool measured = false;   // every record has sensible times, and there is one at least
+  double span_ns = 0;      // first start to last end
+  double busy_ns = 0;      // sum of durations of single activities, graphs aside
+  double own_busy_ns = 0;  // of kernels named in `own_kernels`
+  int activities = 0;      // single activities
 };
 
 // By iteration. An activity with a zero or reversed time makes its iteration not measured; one that

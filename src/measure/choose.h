@@ -17,10 +17,10 @@ namespace cudaagent::measure {
 bool SlowedByTracing(double untraced_ns, const Observations& traced);
 
 // `traced`: iterations under CUPTI. `plain`: iterations without it, empty where there were none.
-// `steps`: a graph's work step by step under CUPTI, may be empty. `cupti_problem`: why CUPTI was not
-// used, empty where it was.
-// A graph's time is CUPTI's span. A step-by-step contender's is CUPTI's span or plain events, whose
-// median is smaller: either only adds to the truth. Without CUPTI, events.
+// `steps`: a graph's work step by step under CUPTI, may be empty. `cupti_problem`: why CUPTI was
+// not used, empty where it was. A graph's time is CUPTI's span. A step-by-step contender's is
+// CUPTI's span or plain events, whose median is smaller: either only adds to the truth. Without
+// CUPTI, events.
 Samples Choose(bool graph, const Observations& traced, const Observations& plain,
                const Observations& steps, const std::string& cupti_problem);
 

@@ -47,9 +47,12 @@ State& state() {
 // Kinds switched on for a measurement. GRAPH_TRACE is on from the start. API kinds carry the
 // external correlation.
 constexpr CUpti_ActivityKind kKinds[] = {
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_RUNTIME,
-    CUPTI_ACTIVITY_KIND_DRIVER,               CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY,               CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+    CUPTI_ACTIVITY_KIND_RUNTIME,
+    CUPTI_ACTIVITY_KIND_DRIVER,
+    CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMSET,
 };
 
 template <typename Record>
@@ -143,8 +146,8 @@ std::string Cupti::TryInit() {
     return std::string(kLibrary) + " could not be loaded. CUDA events decide.";
   }
   Functions& call = state().call;
-#define CUDAAGENT_CUPTI_TAKE(name)                                                  \
-  call.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name));           \
+#define CUDAAGENT_CUPTI_TAKE(name)                                        \
+  call.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
   if (call.name == nullptr) return "CUPTI has no " #name ". CUDA events decide.";
   CUDAAGENT_CUPTI_FUNCTIONS(CUDAAGENT_CUPTI_TAKE)
 #undef CUDAAGENT_CUPTI_TAKE

@@ -33,13 +33,15 @@ void WriteCacheFull(int64_t bytes) {
 
 GpuClock::GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t contenders,
                    const std::vector<std::string>& own_kernels, int64_t flush_bytes)
-    : driver_(&driver), cupti_(&cupti), kernels_(own_kernels),
-      own_kernels_(own_kernels.begin(), own_kernels.end()), flush_bytes_(flush_bytes),
+    : driver_(&driver),
+      cupti_(&cupti),
+      kernels_(own_kernels),
+      own_kernels_(own_kernels.begin(), own_kernels.end()),
+      flush_bytes_(flush_bytes),
       observations_(contenders) {}
 
 Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cupti,
-                                   size_t contenders,
-                                   const std::vector<std::string>& own_kernels,
+                                   size_t contenders, const std::vector<std::string>& own_kernels,
                                    int64_t flush_bytes) {
   GpuClock clock(driver, cupti, contenders, own_kernels, flush_bytes);
   // Lines a kernel once asked to keep would survive the flush. Some devices keep none.
@@ -51,9 +53,13 @@ Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cup
 }
 
 GpuClock::GpuClock(GpuClock&& other) noexcept
-    : driver_(other.driver_), cupti_(other.cupti_), kernels_(std::move(other.kernels_)),
-      own_kernels_(std::move(other.own_kernels_)), flush_bytes_(other.flush_bytes_),
-      observations_(std::move(other.observations_)), pending_(std::move(other.pending_)),
+    : driver_(other.driver_),
+      cupti_(other.cupti_),
+      kernels_(std::move(other.kernels_)),
+      own_kernels_(std::move(other.own_kernels_)),
+      flush_bytes_(other.flush_bytes_),
+      observations_(std::move(other.observations_)),
+      pending_(std::move(other.pending_)),
       free_events_(std::move(other.free_events_)),
       all_events_(std::exchange(other.all_events_, {})),
       tracing_(std::exchange(other.tracing_, false)) {}

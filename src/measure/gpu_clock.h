@@ -19,7 +19,8 @@ namespace cudaagent::measure {
 
 class GpuClock : public IterationClock {
  public:
-  // `driver` and `cupti` must outlive it. `flush_bytes` are written before each iteration; 0 = warm.
+  // `driver` and `cupti` must outlive it. `flush_bytes` are written before each iteration; 0 =
+  // warm.
   static Checked<GpuClock> Create(const device::gpu::Driver& driver, Cupti& cupti,
                                   size_t contenders, const std::vector<std::string>& own_kernels,
                                   int64_t flush_bytes);

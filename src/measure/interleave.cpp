@@ -45,8 +45,7 @@ Checked<void> RunUntilNarrow(const std::vector<Contender>& contenders, const Eva
   int next_look = std::clamp(options.min_iterations, 1, most);
   for (int rounds = 1;; ++rounds) {
     if (auto done = RunRound(contenders, clock); !done) return done;
-    const bool late =
-        rounds >= kLeastRounds && std::chrono::steady_clock::now() >= deadline;
+    const bool late = rounds >= kLeastRounds && std::chrono::steady_clock::now() >= deadline;
     if (rounds < next_look && !late) continue;
     if (auto done = clock->Collect(); !done) return done;
     bool narrow = true;

@@ -34,8 +34,7 @@ Checked<void> RunRounds(const std::vector<Contender>& contenders, int rounds,
 // options.min_iterations and at most options.max_iterations, and not beyond `deadline` once three
 // rounds are done.
 Checked<void> RunUntilNarrow(const std::vector<Contender>& contenders, const EvalOptions& options,
-                             std::chrono::steady_clock::time_point deadline,
-                             IterationClock* clock);
+                             std::chrono::steady_clock::time_point deadline, IterationClock* clock);
 
 // True where half the 95 % interval is below `half_width` times the median.
 bool IsNarrow(const std::vector<double>& spans, double half_width);

@@ -31,18 +31,18 @@ Checked<int64_t> L2Bytes(const device::gpu::Driver& driver) {
     result = driver.cuDeviceGetAttribute(&bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, device);
   }
   if (result == CUDA_SUCCESS) return bytes;
-  return Blame(Verdict::kInfraError,
-               "The size of the L2 cache is not to be had: " + device::gpu::ErrorName(result) + ".");
+  return Blame(Verdict::kInfraError, "The size of the L2 cache is not to be had: " +
+                                         device::gpu::ErrorName(result) + ".");
 }
 
 class Measurement {
  public:
-  Measurement(const std::vector<Contender>& contenders, const EvalOptions& options,
-              GpuClock& clock)
-      : contenders_(contenders), options_(options), clock_(clock),
-        deadline_(steady_clock::now() +
-                  std::chrono::duration_cast<steady_clock::duration>(
-                      std::chrono::duration<double>(options.time_limit_s))) {}
+  Measurement(const std::vector<Contender>& contenders, const EvalOptions& options, GpuClock& clock)
+      : contenders_(contenders),
+        options_(options),
+        clock_(clock),
+        deadline_(steady_clock::now() + std::chrono::duration_cast<steady_clock::duration>(
+                                            std::chrono::duration<double>(options.time_limit_s))) {}
 
   Checked<std::vector<Samples>> Run() {
     if (auto done = RunRounds(contenders_, kWarmups, &clock_); !done) {

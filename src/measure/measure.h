@@ -27,18 +27,18 @@ struct Contender {
 // Samples of one contender: per-iteration span in nanoseconds, and its per-node facts.
 struct Samples {
   std::vector<double> span_ns;
-  std::vector<double> event_ns;    // CUDA events around the same iterations, always recorded
+  std::vector<double> event_ns;  // CUDA events around the same iterations, always recorded
   double busy_ns = 0;
-  int activities = 0;              // kernels, copies and fills per iteration
-  double own_busy_ns = 0;          // of activities whose name is in `own_kernels`
-  std::string clock;               // "cupti-graph" | "cupti-activity" | "cuda-events"
-  std::string note;                // why a weaker clock was used
+  int activities = 0;      // kernels, copies and fills per iteration
+  double own_busy_ns = 0;  // of activities whose name is in `own_kernels`
+  std::string clock;       // "cupti-graph" | "cupti-activity" | "cuda-events"
+  std::string note;        // why a weaker clock was used
 };
 
 // Call once, after `import torch` and before any CUDA graph is instantiated. Never fails: without
 // CUPTI events decide, and `CuptiStatus` says so.
 void InitTiming();
-std::string CuptiStatus();   // "13.0" or, in a sentence, why it is not used
+std::string CuptiStatus();  // "13.0" or, in a sentence, why it is not used
 
 // Alternates the contenders (A B A B ...), cold L2 each, until every interval is narrow enough or
 // the limit is reached. Result order = contender order. The first faulty call of a contender ends

@@ -14,7 +14,9 @@ Activity Kernel(uint32_t correlation, uint64_t start, uint64_t end, const std::s
 TEST(FootprintsTest, MatchesByCorrelationAndSpansAllStreams) {
   ActivityLog log;
   log.iteration = {{10, 1}, {11, 1}, {20, 2}};
-  log.activities = {Kernel(20, 5000, 5100), Kernel(11, 1050, 1300, "mine"), Kernel(10, 1000, 1100),
+  log.activities = {Kernel(20, 5000, 5100),
+                    Kernel(11, 1050, 1300, "mine"),
+                    Kernel(10, 1000, 1100),
                     {Activity::Kind::kFill, 99, 900, 990, ""}};
   const auto footprints = Footprints(log, {"mine"});
   ASSERT_EQ(footprints.size(), 2U) << "the fill belongs to no iteration";

@@ -1,11 +1,10 @@
-#include "measure/measure.h"
-
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "device/gpu_bench.h"
+#include "measure/measure.h"
 #include "measure/statistics.h"
 
 namespace cudaagent::measure {
@@ -18,7 +17,7 @@ extern "C" __global__ void scale(const float4* x, float4* y, int n, float s) {
 }
 )";
 constexpr const char* kPlan = R"({"plan": 1, "steps": [
-    {"kernel": "scale", "grid": ["ceil_div(x.numel / 4, 256)"], "block": [256],
+    {"kernel": "scale", "grid": ["(x.numel / 4 + 255) / 256"], "block": [256],
      "args": ["$x", "$h", {"i32": "x.numel / 4"}, {"f32": 2}]},
     {"op": "aten::add.Tensor", "args": ["$h", 1], "out": "out0"}],
     "buffers": {"h": {"dtype": "float32", "shape": ["x.numel"]}}})";

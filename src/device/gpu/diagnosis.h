@@ -22,7 +22,8 @@ struct Diagnosis {
 // `result` must not be CUDA_SUCCESS.
 Diagnosis Diagnose(CUresult result);
 
-// One sentence about what `kernels` (names as the plan writes them, those that may be at fault) did.
+// One sentence about what `kernels` (names as the plan writes them, those that may be at fault)
+// did.
 Fault Explain(CUresult result, const std::vector<std::string>& kernels);
 
 }  // namespace cudaagent::device::gpu

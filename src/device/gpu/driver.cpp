@@ -36,11 +36,11 @@ Result<const Driver*> LoadDriver() {
                     (reason != nullptr ? reason : "no reason given") +
                     "). Install the driver, or use the CPU device (--device cpu).");
   }
-#define CUDAAGENT_DRIVER_TAKE(name)                                                           \
-  if (!Take(library, CUDAAGENT_SPELL(name), &driver.name)) {                                  \
-    return Fail(ErrorCode::kEnvironment,                                                      \
-                std::string("The NVIDIA driver is too old: it has no ") +                     \
-                    CUDAAGENT_SPELL(name) + ". This program needs one for CUDA 13.0 or newer."); \
+#define CUDAAGENT_DRIVER_TAKE(name)                                                                \
+  if (!Take(library, CUDAAGENT_SPELL(name), &driver.name)) {                                       \
+    return Fail(ErrorCode::kEnvironment, std::string("The NVIDIA driver is too old: it has no ") + \
+                                             CUDAAGENT_SPELL(name) +                               \
+                                             ". This program needs one for CUDA 13.0 or newer.");  \
   }
   CUDAAGENT_DRIVER_FUNCTIONS(CUDAAGENT_DRIVER_TAKE)
 #undef CUDAAGENT_DRIVER_TAKE
@@ -50,8 +50,8 @@ Result<const Driver*> LoadDriver() {
     driver.cuGetErrorName(result, &name);
     return Fail(ErrorCode::kEnvironment,
                 std::string("The NVIDIA driver found no usable GPU: cuInit answered ") +
-                    (name != nullptr ? name : "an unknown error") + " (" +
-                    std::to_string(result) + "). nvidia-smi may say why.");
+                    (name != nullptr ? name : "an unknown error") + " (" + std::to_string(result) +
+                    "). nvidia-smi may say why.");
   }
   loaded = true;
   return &driver;

@@ -20,8 +20,7 @@ std::string AskNvml() {
   if (library == nullptr) return "";
   const auto init = reinterpret_cast<NvmlInit>(dlsym(library, "nvmlInit_v2"));
   const auto shutdown = reinterpret_cast<NvmlInit>(dlsym(library, "nvmlShutdown"));
-  const auto version =
-      reinterpret_cast<NvmlVersion>(dlsym(library, "nvmlSystemGetDriverVersion"));
+  const auto version = reinterpret_cast<NvmlVersion>(dlsym(library, "nvmlSystemGetDriverVersion"));
   std::string result;
   if (init != nullptr && shutdown != nullptr && version != nullptr && init() == 0) {
     std::array<char, 96> text{};
@@ -42,11 +41,10 @@ std::string ParseDriverVersion(std::string_view text) {
   for (size_t begin = 0; begin < line.size();) {
     const size_t end = std::min(line.find(' ', begin), line.size());
     const std::string_view word = line.substr(begin, end - begin);
-    const bool is_version =
-        word.find('.') != std::string_view::npos &&
-        std::all_of(word.begin(), word.end(), [](unsigned char c) {
-          return std::isdigit(c) != 0 || c == '.';
-        });
+    const bool is_version = word.find('.') != std::string_view::npos &&
+                            std::all_of(word.begin(), word.end(), [](unsigned char c) {
+                              return std::isdigit(c) != 0 || c == '.';
+                            });
     if (is_version) return std::string(word);
     begin = end + 1;
   }

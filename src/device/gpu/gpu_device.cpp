@@ -80,17 +80,17 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   if (!loaded) return tl::unexpected(loaded.error());
   const Driver& driver = **loaded;
   const auto fail = [&](const std::string& what, CUresult result) {
-    return Fail(ErrorCode::kEnvironment, what + ": the driver answered " +
-                                             gpu::ErrorName(result) + ".");
+    return Fail(ErrorCode::kEnvironment,
+                what + ": the driver answered " + gpu::ErrorName(result) + ".");
   };
   int count = 0;
   if (const CUresult r = driver.cuDeviceGetCount(&count); r != CUDA_SUCCESS) {
     return fail("The GPUs could not be counted", r);
   }
   if (index < 0 || index >= count) {
-    return Fail(ErrorCode::kEnvironment,
-                "There is no GPU number " + std::to_string(index) + ": this machine shows " +
-                    std::to_string(count) + ". See nvidia-smi and CUDA_VISIBLE_DEVICES.");
+    return Fail(ErrorCode::kEnvironment, "There is no GPU number " + std::to_string(index) +
+                                             ": this machine shows " + std::to_string(count) +
+                                             ". See nvidia-smi and CUDA_VISIBLE_DEVICES.");
   }
   // torch opens the primary context; kernels of candidates then run in the same one.
   try {
@@ -141,8 +141,8 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   stamp.uuid = SpellUuid(uuid);
   stamp.arch = ArchOf(major, minor);
   stamp.driver_version = gpu::DriverVersion();
-  stamp.cuda_version = std::to_string(CUDA_VERSION / 1000) + "." +
-                       std::to_string(CUDA_VERSION % 1000 / 10);
+  stamp.cuda_version =
+      std::to_string(CUDA_VERSION / 1000) + "." + std::to_string(CUDA_VERSION % 1000 / 10);
   stamp.torch_version = CUDAAGENT_TORCH_VERSION;
   Limits limits;
   limits.arch = stamp.arch;

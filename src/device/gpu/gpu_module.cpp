@@ -67,8 +67,8 @@ class GpuModule : public Module {
       // The driver copies the values during the call.
       params.push_back(const_cast<std::byte*>(launch.params.data()) + each.offset);
     }
-    const CUresult result = context_.driver->cuLaunchKernelEx(&config, function.handle,
-                                                              params.data(), nullptr);
+    const CUresult result =
+        context_.driver->cuLaunchKernelEx(&config, function.handle, params.data(), nullptr);
     if (result != CUDA_SUCCESS) return tl::unexpected(context_.Record(result, name));
     auto& suspects = context_.suspects;
     if (std::find(suspects.begin(), suspects.end(), name) == suspects.end()) {
@@ -90,8 +90,8 @@ class GpuModule : public Module {
     const auto plan_name = plan_names_.find(mangled);
     const std::string name = plan_name != plan_names_.end() ? plan_name->second : mangled;
     Function function;
-    CUresult result = context_.driver->cuModuleGetFunction(&function.handle, module_,
-                                                           mangled.c_str());
+    CUresult result =
+        context_.driver->cuModuleGetFunction(&function.handle, module_, mangled.c_str());
     if (result == CUDA_ERROR_NOT_FOUND) {
       return Blame(Verdict::kBadCandidate,
                    "Kernel \"" + name + "\" is not among the compiled code.");
@@ -107,8 +107,8 @@ class GpuModule : public Module {
   CUresult ReadParams(Function* function) const {
     for (size_t i = 0;; ++i) {
       ParamLayout layout;
-      const CUresult result = context_.driver->cuFuncGetParamInfo(function->handle, i,
-                                                                  &layout.offset, &layout.bytes);
+      const CUresult result =
+          context_.driver->cuFuncGetParamInfo(function->handle, i, &layout.offset, &layout.bytes);
       // One past the last parameter is an invalid value: that is how the driver tells the count.
       if (result == CUDA_ERROR_INVALID_VALUE) return CUDA_SUCCESS;
       if (result != CUDA_SUCCESS) return result;
@@ -177,16 +177,16 @@ class GpuModule : public Module {
 Checked<std::unique_ptr<Module>> LoadModule(const Artifact& artifact, Context& context) {
   auto image = util::ReadFile(artifact.cubin_path, size_t{512} << 20);
   if (!image) {
-    return Blame(Verdict::kInfraError, "The compiled code could not be read: " +
-                                           image.error().message);
+    return Blame(Verdict::kInfraError,
+                 "The compiled code could not be read: " + image.error().message);
   }
   std::string log(4096, '\0');
   std::array<CUjit_option, 2> options = {CU_JIT_ERROR_LOG_BUFFER,
                                          CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(log.size())};
   CUmodule module = nullptr;
-  const CUresult result = context.driver->cuModuleLoadDataEx(
-      &module, image->data(), options.size(), options.data(), values.data());
+  const CUresult result = context.driver->cuModuleLoadDataEx(&module, image->data(), options.size(),
+                                                             options.data(), values.data());
   if (result != CUDA_SUCCESS) {
     context.suspects.clear();
     Fault fault = context.Record(result, "");

@@ -95,8 +95,7 @@ std::unique_ptr<Graph> Graph::Capture(const std::function<Checked<void>()>& run,
     try {
       graph.capture_end();
     } catch (...) {
-      fail(CurrentExceptionAsFault("the capture could not be ended", Verdict::kInfraError)
-               .message);
+      fail(CurrentExceptionAsFault("the capture could not be ended", Verdict::kInfraError).message);
     }
   }
   if (!failed) return std::unique_ptr<Graph>(new Graph(std::move(state)));

@@ -58,6 +58,13 @@ target_link_libraries(cudaagent_torch INTERFACE
   ${torch_lib}/libtorch_python.so ${torch_lib}/libtorch.so ${torch_lib}/libtorch_cuda.so
   ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10_cuda.so ${torch_lib}/libc10.so
   Python3::Python dl)
+# One C++ runtime: torch's exceptions must be ours. libtorch.so exports a std::filesystem of its own, and
+# some toolchains link libstdc++ statically; the shared library, first in the link order, wins over both.
+include(CheckLinkerFlag)
+check_linker_flag(CXX -nostdlib++ CUDAAGENT_HAS_NOSTDLIBXX)
+target_link_options(cudaagent_torch INTERFACE
+  $<$<BOOL:${CUDAAGENT_HAS_NOSTDLIBXX}>:-nostdlib++>
+  "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -lm -Wl,--pop-state")
 # The libraries torch itself needs are found through its own RUNPATHs, not at our link.
 target_link_options(cudaagent_torch INTERFACE
   -Wl,-rpath,${torch_lib} -Wl,--no-as-needed -Wl,--allow-shlib-undefined)

@@ -103,7 +103,8 @@ Finding CheckWorker(const std::string& device, const std::string& log_dir) {
   return {name, no_cupti ? Health::kWarning : Health::kOk, DeviceDetail(*hello, watch.Seconds()),
           no_cupti ? "Without CUPTI, CUDA events decide and every output says so. Another profiler may hold it, "
                      "or libcupti is not on the library path."
-                   : ""};
+                   : "",
+          watch.Seconds()};
 }
 
 Finding CheckGpu(std::vector<std::string>* devices) {

@@ -9,6 +9,3 @@ add_custom_command(
   DEPENDS ${reference_python} ${CMAKE_SOURCE_DIR}/src/reference/embed.cmake
   VERBATIM)
 target_sources(${target} PRIVATE ${reference_embedded})
-# libtorch.so exports its own copy of std::filesystem, whose remove_all crashes outside torch. Ahead
-# of it in the link order, libstdc++ wins, as it does inside a Python process.
-target_link_options(${target} PUBLIC -Wl,--push-state,--no-as-needed -lstdc++ -Wl,--pop-state)

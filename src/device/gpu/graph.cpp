@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/core/CachingHostAllocator.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -32,6 +33,28 @@ void Quietly(F&& call) {
   } catch (const std::exception&) {
   }
 }
+
+// A capture marks the state of the default random generator as capturing, and only one that ends well
+// clears the mark; random numbers could then be drawn no more. So captures get a copy of the state.
+class GeneratorForCapture {
+ public:
+  explicit GeneratorForCapture(c10::DeviceIndex device)
+      : generator_(at::cuda::detail::getDefaultCUDAGenerator(device)),
+        original_(impl()->graphsafe_get_state()) {
+    impl()->graphsafe_set_state(impl()->clone()->graphsafe_get_state());
+  }
+  ~GeneratorForCapture() {
+    Quietly([this] { impl()->graphsafe_set_state(original_); });
+  }
+  GeneratorForCapture(const GeneratorForCapture&) = delete;
+  GeneratorForCapture& operator=(const GeneratorForCapture&) = delete;
+
+ private:
+  at::CUDAGeneratorImpl* impl() { return generator_.get<at::CUDAGeneratorImpl>(); }
+
+  at::Generator generator_;
+  c10::intrusive_ptr<c10::GeneratorImpl> original_;
+};
 
 }  // namespace
 
@@ -76,6 +99,7 @@ std::unique_ptr<Graph> Graph::Capture(const std::function<Checked<void>()>& run,
   state->pool = at::cuda::graph_pool_handle();
   state->graph.emplace();
   TorchGraph& graph = *state->graph;
+  const GeneratorForCapture generator(state->device);
   bool failed = false;
   const auto fail = [&](std::string reason) {
     if (!std::exchange(failed, true)) *note = std::move(reason);

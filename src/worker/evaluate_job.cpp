@@ -137,6 +137,12 @@ Result<Checked<void>> JudgeSafely(const protocol::EvaluateJob& job, Session& ses
   }
 }
 
+// Whether the reference alone has room, now that the candidate's memory is freed.
+bool ReferenceFits(Session& session) {
+  auto inputs = session.reference().MakeInputs(verify::SecretSeed());
+  return inputs && session.reference().Forward(*inputs, Precision::kFp32);
+}
+
 }  // namespace
 
 protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& session,
@@ -166,6 +172,13 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
   {
     Stages stages(channel, evaluation);
     judged = JudgeSafely(job, session, stages, &evaluation);
+  }
+  if (!judged && judged.error().code == ErrorCode::kEnvironment && evaluation.stage != "load" &&
+      ReferenceFits(session)) {
+    // It was the candidate that left too little: no reason to end the run.
+    judged = Checked<void>(Blame(Verdict::kOutOfMemory,
+                                 "The candidate's buffers and temporaries leave too little memory "
+                                 "for the reference to run beside it."));
   }
   if (!judged) return protocol::ErrorReply{judged.error()};
   if (*judged) {

@@ -45,6 +45,7 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     return {};
   };
   candidate.run = [&] { return captured ? runner.Replay() : runner.Run(); };
+  if (captured) candidate.steps = [&] { return runner.Run(); };
 
   const std::vector<c10::IValue>* eager_inputs = nullptr;
   measure::Contender eager;
@@ -70,7 +71,8 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   AddNote(ours.note, &evaluation->protocol);
   if (theirs.note != ours.note) AddNote(theirs.note, &evaluation->protocol);
   if (ours.span_ns.empty() || theirs.span_ns.empty()) {
-    return Fail(ErrorCode::kEnvironment, "The timing gave no samples; the GPU may be in use by others.");
+    return Checked<void>(Blame(Verdict::kInfraError,
+                               "The timing gave no samples; the GPU may be in use by others."));
   }
   evaluation->candidate = measure::Summarise(ours);
   evaluation->eager = measure::Summarise(theirs);

@@ -24,9 +24,10 @@ bool OnlyAllocates(const std::string& op) {
   return false;
 }
 
+// Turns what libtorch shows of an operator into a node. `inputs` are the tensors it was given.
 class NodeBuilder {
  public:
-  explicit NodeBuilder(RecordedOp* op) : op_(op) {}
+  NodeBuilder(RecordedOp* op, std::vector<at::Tensor>* inputs) : op_(op), inputs_(inputs) {}
 
   graph::Value Convert(const c10::IValue& value) {
     if (value.isTensor()) return Refer(value.toTensor());
@@ -42,16 +43,6 @@ class NodeBuilder {
     return {};
   }
 
-  // Whether the tensor's memory is that of one the node reads.
-  bool SharesMemory(const at::Tensor& tensor) const {
-    for (const at::Tensor& seen : seen_) {
-      if (tensor.has_storage() && seen.has_storage() && tensor.storage().is_alias_of(seen.storage())) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   void AddOutputs(const c10::IValue& value, bool* all_shared) {
     if (value.isTensor() && value.toTensor().defined()) {
       *all_shared = *all_shared && SharesMemory(value.toTensor());
@@ -63,16 +54,26 @@ class NodeBuilder {
   }
 
  private:
+  // Whether the tensor's memory is that of one the node reads.
+  bool SharesMemory(const at::Tensor& tensor) const {
+    for (const at::Tensor& seen : *inputs_) {
+      if (tensor.has_storage() && seen.has_storage() && tensor.storage().is_alias_of(seen.storage())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   graph::Value Refer(const at::Tensor& tensor) {
     if (!tensor.defined()) return {};
-    std::string name = "in" + std::to_string(seen_.size());
-    seen_.push_back(tensor);
+    std::string name = "in" + std::to_string(inputs_->size());
+    inputs_->push_back(tensor);
     op_->tensors[name] = device::DescribeTensor(name, tensor);
     return {graph::Ref{std::move(name)}};
   }
 
   RecordedOp* op_;
-  std::vector<at::Tensor> seen_;
+  std::vector<at::Tensor>* inputs_;
 };
 
 }  // namespace
@@ -90,28 +91,38 @@ OpRecorder::~OpRecorder() {
   current = nullptr;
 }
 
-std::unique_ptr<at::ObserverContext> OpRecorder::OnEnter(const at::RecordFunction&) {
-  if (current) ++current->depth_;
+std::unique_ptr<at::ObserverContext> OpRecorder::OnEnter(const at::RecordFunction& function) {
+  if (current && current->depth_++ == 0) current->Begin(function);
   return nullptr;
 }
 
 void OpRecorder::OnLeave(const at::RecordFunction& function, at::ObserverContext*) {
-  if (current && --current->depth_ == 0) current->Record(function);
+  if (current && --current->depth_ == 0) current->End(function);
 }
 
-void OpRecorder::Record(const at::RecordFunction& function) {
+void OpRecorder::Begin(const at::RecordFunction& function) {
+  current_op_ = {};
+  current_inputs_.clear();
   const auto name = function.operator_name();
-  if (!name || OnlyAllocates(name->name)) return;
-  RecordedOp op;
-  op.node.name = "op" + std::to_string(ops_.size());
-  op.node.op = name->name;
-  op.node.overload = name->overload_name.empty() ? "default" : name->overload_name;
-  NodeBuilder builder(&op);
-  for (const c10::IValue& input : function.inputs()) op.node.args.push_back(builder.Convert(input));
+  if (!name) return;
+  current_op_.node.name = "op" + std::to_string(ops_.size());
+  current_op_.node.op = name->name;
+  current_op_.node.overload = name->overload_name.empty() ? "default" : name->overload_name;
+  NodeBuilder builder(&current_op_, &current_inputs_);
+  for (const c10::IValue& input : function.inputs()) {
+    current_op_.node.args.push_back(builder.Convert(input));
+  }
+}
+
+void OpRecorder::End(const at::RecordFunction& function) {
+  NodeBuilder builder(&current_op_, &current_inputs_);
   bool all_shared = true;
   for (const c10::IValue& output : function.outputs()) builder.AddOutputs(output, &all_shared);
-  const bool is_view = all_shared && graph::MayAlias(op.node) && !graph::IsInPlace(op.node);
-  if (!is_view) ops_.push_back(std::move(op));
+  current_inputs_.clear();
+  const graph::Node& node = current_op_.node;
+  if (node.op.empty() || OnlyAllocates(node.op)) return;
+  const bool is_view = all_shared && graph::MayAlias(node) && !graph::IsInPlace(node);
+  if (!is_view) ops_.push_back(std::move(current_op_));
 }
 
 }  // namespace cudaagent::worker

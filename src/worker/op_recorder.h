@@ -2,9 +2,11 @@
 // did, with the shapes they met.
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <ATen/record_function.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,10 +34,14 @@ class OpRecorder {
  private:
   static std::unique_ptr<at::ObserverContext> OnEnter(const at::RecordFunction& function);
   static void OnLeave(const at::RecordFunction& function, at::ObserverContext* context);
-  void Record(const at::RecordFunction& function);
+  void Begin(const at::RecordFunction& function);
+  void End(const at::RecordFunction& function);
 
   at::CallbackHandle handle_;
   int depth_ = 0;
+  // Of the outermost operator at work: libtorch shows arguments on entering, results on leaving.
+  RecordedOp current_op_;
+  std::vector<at::Tensor> current_inputs_;
   std::vector<RecordedOp> ops_;
 };
 

@@ -1,18 +1,28 @@
 // The whole worker on the CPU device, as the driver sees it.
 #include <gmock/gmock.h>
 #include <signal.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 
-#include "worker/candidates.h"
-#include "worker/processes.h"
+#include "worker/process/candidates.h"
+#include "worker/process/processes.h"
 
 namespace cudaagent::worker {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+
+const std::string kHang = SoftmaxKernel("volatile int go = 1; while (go) {}");
+
+void AwaitStage(Program& worker, const std::string& stage) {
+  while (auto message = worker.Next()) {
+    const auto* note = std::get_if<protocol::StageNote>(&*message);
+    if (note && note->stage == stage) return;
+  }
+  ADD_FAILURE() << "the worker never came to stage " << stage;
+}
 
 // One worker with the problem loaded serves all tests that do not hurt it.
 class WorkerCpuTest : public testing::Test {
@@ -126,8 +136,7 @@ TEST_F(WorkerCpuTest, GivesEachKindOfFaultItsVerdictAndServesOn) {
 }
 
 TEST_F(WorkerCpuTest, EndsAHangByTheInstructionBudget) {
-  protocol::EvaluateJob job =
-      Compiled(SoftmaxKernel("volatile int go = 1; while (go) {}"), problem_);
+  protocol::EvaluateJob job = Compiled(kHang, problem_);
   job.options.instruction_budget = 200'000'000;
   const Evaluation hung = Run(job);
   EXPECT_EQ(hung.verdict, Verdict::kTimedOut) << hung.message;
@@ -226,47 +235,38 @@ TEST_F(WorkerCpuTest, KeepsItsMemoryFlatOverFiftyEvaluations) {
   EXPECT_LT(after, before * 105 / 100) << before << " KiB, then " << after << " KiB";
 }
 
-TEST_F(WorkerCpuTest, ShutsDownWithStatusZero) {
-  Program worker({"cudaagent-worker", "--device", "cpu"});
-  ASSERT_TRUE(worker.Expect<protocol::Hello>());
-  worker.Send(protocol::ToWorker(protocol::Shutdown{}));
-  const auto death = worker.child().Wait(10);
-  ASSERT_TRUE(death);
-  EXPECT_FALSE(death->signalled);
-  EXPECT_EQ(death->code, 0);
-}
-
 TEST_F(WorkerCpuTest, EndsAtGarbageWithStatusThree) {
   for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n"), std::string("\2\0\0\0{}", 6)}) {
     Program worker({"cudaagent-worker", "--device", "cpu"});
     ASSERT_TRUE(worker.Expect<protocol::Hello>());
     worker.SendBytes(bytes);
-    const auto death = worker.child().Wait(10);
+    const auto death = worker.child().Wait(30);
     ASSERT_TRUE(death);
     EXPECT_EQ(death->code, 3);
   }
 }
 
-TEST_F(WorkerCpuTest, WaitsAsASpareUntilTheFirstMessage) {
+TEST_F(WorkerCpuTest, WaitsAsASpareForTheFirstMessageAndShutsDownWithStatusZero) {
   Program spare({"cudaagent-worker", "--device", "cpu", "--spare"});
   EXPECT_FALSE(spare.Next(8));  // imports, says nothing
   spare.Send(protocol::ToWorker(protocol::LoadProblem{Softmax("8", "32")}));
   EXPECT_TRUE(spare.Expect<protocol::Hello>());
   EXPECT_TRUE(spare.Expect<protocol::ProblemReply>());
+  spare.Send(protocol::ToWorker(protocol::Shutdown{}));
+  const auto death = spare.child().Wait(30);
+  ASSERT_TRUE(death);
+  EXPECT_FALSE(death->signalled);
+  EXPECT_EQ(death->code, 0);
 }
 
 TEST_F(WorkerCpuTest, ExitsWhenItsSocketClosesInTheMiddleOfAKernel) {
-  const protocol::EvaluateJob hang =
-      Compiled(SoftmaxKernel("volatile int go = 1; while (go) {}"), problem_);
+  const protocol::EvaluateJob hang = Compiled(kHang, problem_);
   Program worker({"cudaagent-worker", "--device", "cpu"});
   ASSERT_TRUE(worker.Expect<protocol::Hello>());
   worker.Send(protocol::ToWorker(protocol::LoadProblem{Softmax()}));
   ASSERT_TRUE(worker.Expect<protocol::ProblemReply>());
   worker.Send(protocol::ToWorker(hang));
-  while (auto message = worker.Next()) {
-    const auto* note = std::get_if<protocol::StageNote>(&*message);
-    if (note && note->stage == "check") break;
-  }
+  AwaitStage(worker, "check");
   worker.child().CloseSocket();
   const auto death = worker.child().Wait(5);
   ASSERT_TRUE(death);
@@ -274,35 +274,32 @@ TEST_F(WorkerCpuTest, ExitsWhenItsSocketClosesInTheMiddleOfAKernel) {
   EXPECT_EQ(death->code, 0);
 }
 
+// Run as a process of its own by the test below: a driver whose worker is inside a kernel.
+TEST(DriverProcess, DISABLED_HoldsAWorkerInAKernel) {
+  Program worker({"cudaagent-worker", "--device", "cpu"});
+  (void)worker.Expect<protocol::Hello>();
+  worker.Send(protocol::ToWorker(protocol::LoadProblem{Softmax()}));
+  const auto problem = worker.Expect<protocol::ProblemReply>();
+  ASSERT_TRUE(problem);
+  worker.Send(protocol::ToWorker(Compiled(kHang, problem->problem)));
+  AwaitStage(worker, "check");
+  const std::string pid = std::to_string(worker.child().pid());
+  ASSERT_TRUE(protocol::WriteFrame(3, pid));
+  pause();
+}
+
 TEST_F(WorkerCpuTest, DiesWithItsDriverAlsoInTheMiddleOfAKernel) {
-  // A process between us and the worker, so that killing it is killing the worker's driver.
-  int pid_pipe[2];
-  ASSERT_EQ(pipe(pid_pipe), 0);
-  const protocol::EvaluateJob hang =
-      Compiled(SoftmaxKernel("volatile int go = 1; while (go) {}"), problem_);
-  const pid_t driver = fork();
-  if (driver == 0) {
-    Program worker({"cudaagent-worker", "--device", "cpu"});
-    (void)worker.Expect<protocol::Hello>();
-    worker.Send(protocol::ToWorker(protocol::LoadProblem{Softmax()}));
-    (void)worker.Expect<protocol::ProblemReply>();
-    worker.Send(protocol::ToWorker(hang));
-    while (auto message = worker.Next()) {
-      const auto* note = std::get_if<protocol::StageNote>(&*message);
-      if (note && note->stage == "check") break;
-    }
-    const pid_t pid = worker.child().pid();
-    (void)!write(pid_pipe[1], &pid, sizeof pid);
-    pause();
-    _exit(0);
-  }
-  close(pid_pipe[1]);
-  pid_t worker = 0;
-  ASSERT_EQ(read(pid_pipe[0], &worker, sizeof worker), static_cast<ssize_t>(sizeof worker));
-  close(pid_pipe[0]);
+  auto driver = util::Subprocess::Spawn(
+      {{"/proc/self/exe", "--gtest_also_run_disabled_tests",
+        "--gtest_filter=DriverProcess.DISABLED_HoldsAWorkerInAKernel"},
+       ChildEnvironment(), testing::TempDir() + "cudaagent_worker_test_driver.log", ""});
+  ASSERT_TRUE(driver);
+  const auto read =
+      protocol::ReadFrame(driver->socket(), util::Deadline::After(240).at());
+  ASSERT_EQ(read.status, protocol::ReadStatus::kFrame);
+  const pid_t worker = std::stoi(read.payload);
   ASSERT_EQ(kill(worker, 0), 0);
-  kill(driver, SIGKILL);
-  waitpid(driver, nullptr, 0);
+  kill(driver->pid(), SIGKILL);  // the driver alone, not its group
   // The orphan may stay a zombie where nobody reaps it: dead is dead.
   const auto alive = [&] {
     const std::string stat = ReadText("/proc/" + std::to_string(worker) + "/stat");

@@ -6,7 +6,7 @@
 namespace cudaagent::verify {
 namespace {
 
-constexpr int64_t kFewestElements = 64 << 10;
+constexpr int64_t kFewestElements = 32 << 10;
 constexpr int64_t kMostElements = 8 << 20;
 // On a CPU the temporaries of a chunk should stay in its caches.
 constexpr int64_t kMostElementsCpu = 256 << 10;
@@ -35,7 +35,7 @@ ChunkedPair::ChunkedPair(const at::Tensor& got, const at::Tensor& expected)
   if (numel_ == 0) return;
 
   const int64_t most = expected.is_cpu() ? kMostElementsCpu : kMostElements;
-  const int64_t elements = std::clamp(numel_ / 16, kFewestElements, most);
+  const int64_t elements = std::clamp(numel_ / 32, kFewestElements, most);
   if (flat_) {
     got_ = permuted_got.view({-1});
     expected_ = permuted_expected.view({-1});

@@ -18,9 +18,9 @@ class ChunkedPair {
     int64_t first = 0;         // position of its first element in the walk
   };
 
-  // Both must have the same shape and lie on the same device. A chunk has at most a sixteenth of the
-  // elements (at least 65,536, at most 8 Mi): eight bytes times four temporaries stay below 1.1 times
-  // the tensor, or 2 MiB.
+  // Both must have the same shape and lie on the same device. A chunk has a thirty-second of the
+  // elements (at least 32,768, at most 8 Mi): a handful of temporaries of eight bytes an element
+  // and a byte for each element of the whole stay below 1.1 times the tensor, or 2 MiB.
   ChunkedPair(const at::Tensor& got, const at::Tensor& expected);
 
   int64_t numel() const { return numel_; }

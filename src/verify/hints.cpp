@@ -88,6 +88,31 @@ std::string Plural(const std::string& noun) {
   return noun.rfind("slice", 0) == 0 ? "slices" + noun.substr(5) : noun + "s";
 }
 
+// How many flags are set, and the first and the last of them. In chunks: a sum of booleans, and a flip,
+// would copy the whole.
+struct Extent {
+  int64_t count = 0, first = 0, last = 0;
+};
+Extent ExtentOf(const at::Tensor& flags) {
+  const ChunkedPair pair(flags, flags);
+  std::vector<at::Tensor> found;
+  for (int64_t i = 0; i < pair.chunks(); ++i) {
+    const at::Tensor part = pair.At(i).got.view(at::kByte);
+    found.push_back(at::stack({part.sum(), part.argmax(), part.flip(0).argmax()}));
+  }
+  const at::Tensor table = at::stack(found).cpu();
+  const auto values = table.accessor<int64_t, 2>();
+  Extent extent;
+  for (int64_t i = 0; i < pair.chunks(); ++i) {
+    if (values[i][0] == 0) continue;
+    const ChunkedPair::Chunk chunk = pair.At(i);
+    if (extent.count == 0) extent.first = chunk.first + values[i][1];
+    extent.last = chunk.first + chunk.got.size(0) - 1 - values[i][2];
+    extent.count += values[i][0];
+  }
+  return extent;
+}
+
 // Where along one dimension the wrong elements lie, if they lie together at an end or in one place.
 std::optional<std::string> DescribeDimension(const at::Tensor& wrong, int64_t dim, bool all_nan) {
   const int64_t extent = wrong.size(dim);
@@ -97,17 +122,14 @@ std::optional<std::string> DescribeDimension(const at::Tensor& wrong, int64_t di
     if (d != dim) others.push_back(d);
   }
   const at::Tensor any = others.empty() ? wrong : wrong.any(at::IntArrayRef(others));
-  const at::Tensor flags = any.to(at::kByte);
-  const int64_t count = any.sum().item<int64_t>();
-  const int64_t first = flags.argmax().item<int64_t>();
-  const int64_t last = extent - 1 - flags.flip(0).argmax().item<int64_t>();
+  const auto [count, first, last] = ExtentOf(any);
   if (count == extent || last - first + 1 != count) return std::nullopt;
 
   const std::string noun = DimensionNoun(dim, wrong.dim());
   const std::string nouns = Plural(noun);
   const char* verb = all_nan ? "NaN" : "wrong";
   const at::Tensor part = wrong.narrow(dim, first, count);
-  const bool mostly = part.sum().item<int64_t>() * 2 >= part.numel();
+  const bool mostly = ExtentOf(part).count * 2 >= part.numel();
   if (count == 1 && last < extent - 1) {
     return fmt::format("only {} {} is {}", noun, first, verb);
   }
@@ -134,18 +156,17 @@ std::string DescribePlace(const ChunkedPair& pair, const Scale& scale, double li
     if (!scale.exact) nans.add_(chunk.got.isnan().logical_and_(part).sum());
   }
   const at::Tensor wrong = pair.InShape(walked);
-  const int64_t count = wrong.sum().item<int64_t>();
+  const int64_t count = ExtentOf(walked).count;
   const bool all_nan = count > 0 && nans.item<int64_t>() == count;
   for (int64_t dim = 0; dim < wrong.dim(); ++dim) {
     if (auto text = DescribeDimension(wrong, dim, all_nan)) {
       return all_nan ? *text + ": they were never written" : *text;
     }
   }
-  if (all_nan && wrong.dim() > 1) {
+  if (all_nan && wrong.is_contiguous()) {
     // No whole rows or columns, but one stretch up to the end: the last tile.
-    const at::Tensor flags = wrong.reshape({-1}).to(at::kByte);
-    const int64_t first = flags.argmax().item<int64_t>();
-    if (first + count == pair.numel()) {
+    const Extent extent = ExtentOf(walked);
+    if (extent.first + count == pair.numel()) {
       return fmt::format("NaN in the last tile: the last {} elements were never written", count);
     }
   }

@@ -293,6 +293,9 @@ TEST(CompareHintTest, SaysNanInTheLastTile) {
   EXPECT_EQ(HintOf(got, line), "only the last 232 elements are NaN: they were never written");
   const at::Tensor wide = Matrix(1, 4096).view({2, 2048});
   got = wide.clone();
+  got.view({-1}).narrow(0, 1500, 4096 - 1500).fill_(nan);
+  EXPECT_EQ(HintOf(got, wide), "NaN in the last tile: the last 2596 elements were never written");
+  got = wide.clone();
   got[1].narrow(0, 1024, 1024).fill_(nan);
   got[0].narrow(0, 0, 1).fill_(nan);
   EXPECT_EQ(HintOf(got, wide),
@@ -335,11 +338,12 @@ int64_t PeakOf(const at::Tensor& got, const at::Tensor& expected) {
 
 TEST(CompareMemoryTest, TakesLessThanTheOutputsPassingOrFailing) {
   for (at::ScalarType type : {at::kFloat, at::kHalf, at::kLong}) {
-    const at::Tensor expected = (at::rand({4096, 1024}) * 50).to(type);
+    const at::Tensor expected = (at::rand({2048, 512}) * 50).to(type);
     const auto bytes = static_cast<int64_t>(expected.nbytes());
     EXPECT_LE(PeakOf(expected.clone(), expected), bytes * 11 / 10) << type;
     at::Tensor wrong = expected.clone();
-    wrong.narrow(0, 3000, 900).zero_();
+    wrong.narrow(0, 1500, 400).zero_();
+    wrong.narrow(0, 100, 4).zero_();
     EXPECT_LE(PeakOf(wrong, expected), bytes * 11 / 10) << type;
     EXPECT_LE(PeakOf(expected.t().contiguous().t(), expected), bytes * 11 / 10) << type;
   }

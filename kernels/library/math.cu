@@ -1,4 +1,4 @@
-// Functions the built-in proposer's kernels are made of. A generated candidate carries only those it
+// Functions the built-in proposer's kernels are made of. A candidate carries only those it
 // uses: the text between "//@ name" lines is one piece, taken with everything it names.
 
 //@ Pack

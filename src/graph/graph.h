@@ -36,8 +36,8 @@ struct Node {
 };
 
 struct Graph {
-  std::vector<Node> nodes;             // in order of execution
-  std::vector<std::string> outputs;    // names of what the model returns, in order
+  std::vector<Node> nodes;           // in order of execution
+  std::vector<std::string> outputs;  // names of what the model returns, in order
 };
 
 // JSON form:

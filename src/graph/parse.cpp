@@ -101,10 +101,11 @@ Value ToValue(const json& value, int depth) {
 
 int64_t ItemSize(const std::string& dtype) {
   static const std::map<std::string, int64_t> kSizes = {
-      {"float32", 4}, {"float64", 8},  {"float16", 2},    {"bfloat16", 2},    {"int64", 8},
-      {"int32", 4},   {"int16", 2},    {"int8", 1},       {"uint8", 1},       {"bool", 1},
-      {"uint16", 2},  {"uint32", 4},   {"uint64", 8},     {"complex64", 8},   {"complex128", 16},
-      {"complex32", 4}, {"float8_e4m3fn", 1}, {"float8_e5m2", 1}};
+      {"float32", 4},       {"float64", 8},    {"float16", 2},     {"bfloat16", 2},
+      {"int64", 8},         {"int32", 4},      {"int16", 2},       {"int8", 1},
+      {"uint8", 1},         {"bool", 1},       {"uint16", 2},      {"uint32", 4},
+      {"uint64", 8},        {"complex64", 8},  {"complex128", 16}, {"complex32", 4},
+      {"float8_e4m3fn", 1}, {"float8_e5m2", 1}};
   auto it = kSizes.find(dtype);
   if (it == kSizes.end()) throw Malformed{"dtype \"" + dtype + "\" is unknown"};
   return it->second;

@@ -91,15 +91,37 @@ double WindowElements(const Node& node) {
 
 // Operations per element of the first tensor argument, for operators that reduce or normalise.
 double PerInputElement(const std::string& op) {
-  static const std::map<std::string, double> kCosts = {
-      {"sum", 1},        {"mean", 1},       {"amax", 1},        {"amin", 1},      {"max", 1},
-      {"min", 1},        {"argmax", 1},     {"argmin", 1},      {"prod", 1},      {"cumsum", 1},
-      {"cumprod", 1},    {"var", 3},        {"std", 3},         {"softmax", 4},   {"logsumexp", 3},
-      {"log_softmax", 4}, {"layer_norm", 6}, {"group_norm", 6}, {"instance_norm", 6},
-      {"rms_norm", 4},   {"linalg_vector_norm", 2}, {"norm", 2}, {"cross_entropy_loss", 4},
-      {"kl_div", 4},     {"smooth_l1_loss", 4}, {"mse_loss", 3}, {"triplet_margin_loss", 6},
-      {"adaptive_avg_pool1d", 1}, {"adaptive_avg_pool2d", 1}, {"adaptive_avg_pool3d", 1},
-      {"batch_norm", 2}};
+  static const std::map<std::string, double> kCosts = {{"sum", 1},
+                                                       {"mean", 1},
+                                                       {"amax", 1},
+                                                       {"amin", 1},
+                                                       {"max", 1},
+                                                       {"min", 1},
+                                                       {"argmax", 1},
+                                                       {"argmin", 1},
+                                                       {"prod", 1},
+                                                       {"cumsum", 1},
+                                                       {"cumprod", 1},
+                                                       {"var", 3},
+                                                       {"std", 3},
+                                                       {"softmax", 4},
+                                                       {"logsumexp", 3},
+                                                       {"log_softmax", 4},
+                                                       {"layer_norm", 6},
+                                                       {"group_norm", 6},
+                                                       {"instance_norm", 6},
+                                                       {"rms_norm", 4},
+                                                       {"linalg_vector_norm", 2},
+                                                       {"norm", 2},
+                                                       {"cross_entropy_loss", 4},
+                                                       {"kl_div", 4},
+                                                       {"smooth_l1_loss", 4},
+                                                       {"mse_loss", 3},
+                                                       {"triplet_margin_loss", 6},
+                                                       {"adaptive_avg_pool1d", 1},
+                                                       {"adaptive_avg_pool2d", 1},
+                                                       {"adaptive_avg_pool3d", 1},
+                                                       {"batch_norm", 2}};
   auto it = kCosts.find(op);
   return it == kCosts.end() ? 0 : it->second;
 }
@@ -142,10 +164,23 @@ double Flops(const Node& node, const Tensors& tensors) {
     const TensorInfo* input = TensorArg(node, 0, tensors);
     return input == nullptr ? 0 : cost * Elements(*input);
   }
-  static const std::set<std::string> kMoves = {"cat",   "stack", "clone", "copy_", "flip", "roll",
-                                               "zeros", "ones",  "full",  "zeros_like", "index",
-                                               "ones_like", "full_like", "gather", "arange",
-                                               "embedding", "_assert_tensor_metadata"};
+  static const std::set<std::string> kMoves = {"cat",
+                                               "stack",
+                                               "clone",
+                                               "copy_",
+                                               "flip",
+                                               "roll",
+                                               "zeros",
+                                               "ones",
+                                               "full",
+                                               "zeros_like",
+                                               "index",
+                                               "ones_like",
+                                               "full_like",
+                                               "gather",
+                                               "arange",
+                                               "embedding",
+                                               "_assert_tensor_metadata"};
   if (kMoves.count(op) || (MayAlias(node) && !IsInPlace(node))) return 0;
   return OutputElements(node);
 }

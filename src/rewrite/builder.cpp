@@ -1,12 +1,10 @@
 #include "rewrite/builder.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "rewrite/float_text.h"
 #include "rewrite/op_rules.h"
-#include "rewrite/plan_writer.h"
 
 namespace cudaagent::rewrite {
 namespace {
@@ -69,8 +67,8 @@ int Builder::Literal(double number) {
   return Push(std::move(value));
 }
 
-int Builder::Compute(const std::string& name, const std::string& pattern,
-                     std::vector<int> operands, ValueType type) {
+int Builder::Compute(const std::string& name, const std::string& pattern, std::vector<int> operands,
+                     ValueType type) {
   ProgramValue value;
   value.kind = Kind::kCompute;
   value.type = type;

@@ -1,7 +1,5 @@
 #include "rewrite/emit.h"
 
-#include <algorithm>
-
 #include "rewrite/emit_kinds.h"
 
 namespace cudaagent::rewrite {

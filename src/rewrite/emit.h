@@ -14,16 +14,16 @@ struct KernelStyle {
   int pointwise_threads = 256;
   int pointwise_unroll = 2;
   bool pointwise_persistent = false;  // a fixed grid that strides over the elements
-  int row_items = 4;        // groups of elements per thread aimed at, for rows kept in registers
-  int row_threads = 1024;   // threads per row where the row is read again for every pass
-  bool row_registers = true;   // keep a row in registers where it fits
-  bool row_lanes = true;       // several short rows per block, no shared memory
+  int row_items = 4;          // groups of elements per thread aimed at, for rows kept in registers
+  int row_threads = 1024;     // threads per row where the row is read again for every pass
+  bool row_registers = true;  // keep a row in registers where it fits
+  bool row_lanes = true;      // several short rows per block, no shared memory
   int column_lanes = 32;
   int column_slices = 8;
 };
 
 struct KernelCode {
-  std::string text;  // "{{name}}" stands where the kernel's name goes
+  std::string text;                  // "{{name}}" stands where the kernel's name goes
   std::vector<std::string> inputs;   // refs, in order of the parameters
   std::vector<std::string> outputs;  // refs, after the inputs
   std::string grid;                  // an expression of the plan

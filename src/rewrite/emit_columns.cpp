@@ -1,4 +1,3 @@
-#include <algorithm>
 
 #include "rewrite/emit_kinds.h"
 #include "rewrite/library.h"
@@ -33,11 +32,11 @@ KernelCode EmitColumns(const Program& program, const KernelStyle& style, bool ca
     const std::string shared = name + "_of";
     accumulators += type + " " + name + "[kVector];\n" +
                     for_lanes(name + "[" + k + "] = " + type + "::Empty();\n");
-    exchange += "__shared__ " + type + " " + shared + "[kSlices][kLanes * kVector];\n" +
-                for_lanes(shared + "[slice][lane * kVector + " + k + "] = " + name + "[" + k +
-                          "];\n");
-    merge += for_lanes(name + "[" + k + "].Merge(" + shared + "[other][lane * kVector + " + k +
-                       "]);\n");
+    exchange +=
+        "__shared__ " + type + " " + shared + "[kSlices][kLanes * kVector];\n" +
+        for_lanes(shared + "[slice][lane * kVector + " + k + "] = " + name + "[" + k + "];\n");
+    merge +=
+        for_lanes(name + "[" + k + "].Merge(" + shared + "[other][lane * kVector + " + k + "]);\n");
     targets.push_back(value.operands[0]);
     fills.emplace_back(name, value.operands[0]);
   }
@@ -58,7 +57,8 @@ KernelCode EmitColumns(const Program& program, const KernelStyle& style, bool ca
   values["accumulators"] = accumulators;
   values["body"] = text.Lanes(text.Needed(targets), names, add, "");
   values["exchange"] = exchange + "__syncthreads();";
-  values["merge"] = "for (int other = 1; other < kSlices; ++other) {\n" + Indented(merge, 2) + "}\n";
+  values["merge"] =
+      "for (int other = 1; other < kSlices; ++other) {\n" + Indented(merge, 2) + "}\n";
   values["results"] = ElementLoop(text, outputs, outer);
   values["name"] = "{{name}}";
   values["parameters"] = text.Parameters();

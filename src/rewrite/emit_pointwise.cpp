@@ -37,9 +37,8 @@ KernelCode EmitPointwise(const Program& program, const KernelStyle& style, bool 
   const bool wide = KernelText::NeedsWideIndex(program);
   values["block_index"] = wide ? "static_cast<unsigned long long>(blockIdx.x)" : "blockIdx.x";
   const bool exact = vectors % tile == 0;
-  values["bound"] = exact ? ""
-                          : "constexpr " + text.IndexType() + " kElements = " +
-                                values["elements"] + ";";
+  values["bound"] =
+      exact ? "" : "constexpr " + text.IndexType() + " kElements = " + values["elements"] + ";";
   values["guard"] = exact ? "" : "if (i >= kElements) break;";
 
   KernelCode code;

@@ -11,11 +11,11 @@ using Kind = ProgramValue::Kind;
 
 // How the threads of a row divide it among themselves.
 struct Shape {
-  int threads = 256;        // of the block
-  int lanes = 256;          // that share a row
+  int threads = 256;  // of the block
+  int lanes = 256;    // that share a row
   int rows_per_block = 1;
   int vector = 1;
-  int items = 0;            // groups per thread kept in registers; 0 = the row is read every pass
+  int items = 0;  // groups per thread kept in registers; 0 = the row is read every pass
 };
 
 constexpr int kMaxHeld = 32;  // elements of one tensor a thread keeps in registers
@@ -150,9 +150,8 @@ class RowsEmitter {
       }
       fills.emplace_back(variable, value.operands[0]);
       merges += variable + " = " +
-                (shape_.lanes < shape_.threads || shape_.threads == 32
-                     ? "LanesReduce<kLanes>("
-                     : "BlockReduce<kThreads>(") +
+                (shape_.lanes < shape_.threads || shape_.threads == 32 ? "LanesReduce<kLanes>("
+                                                                       : "BlockReduce<kThreads>(") +
                 variable + ");\n";
     }
     auto store = [&](const std::string&) {
@@ -172,8 +171,8 @@ class RowsEmitter {
     std::string stores;
     for (size_t k : row_outputs_) {
       const ProgramOutput& output = program_.outputs[k];
-      stores += text_.OutputParameter(k) + "[row] = " +
-                KernelText::Converted(text_.Use(output.value), output.dtype) + ";\n";
+      stores += text_.OutputParameter(k) +
+                "[row] = " + KernelText::Converted(text_.Use(output.value), output.dtype) + ";\n";
     }
     const bool several = row_outputs_.size() > 1;
     return several ? "if (lane == 0) {\n" + Indented(stores, 2) + "}\n"
@@ -198,9 +197,8 @@ class RowsEmitter {
       inner += std::string("if (col >= kColumns) ") + (backwards ? "continue;\n" : "break;\n");
     }
     if (uses_index) inner += "const " + text_.IndexType() + " i = row * kColumns + col;\n";
-    const std::string head =
-        backwards ? "for (int item = kItems - 1; item >= 0; --item) {\n"
-                  : "for (int item = 0; item < kItems; ++item) {\n";
+    const std::string head = backwards ? "for (int item = kItems - 1; item >= 0; --item) {\n"
+                                       : "for (int item = 0; item < kItems; ++item) {\n";
     return std::string(held ? "#pragma unroll\n" : "#pragma unroll 4\n") + head +
            Indented(inner + body, 2) + "}\n";
   }
@@ -260,10 +258,10 @@ KernelCode EmitRows(const Program& program, const KernelStyle& style, bool canon
   values["columns"] = std::to_string(program.row_length);
   values["index"] = emitter.text().IndexType();
   const int64_t width = int64_t{shape.lanes} * shape.vector;
-  values["items"] = "constexpr int kItems = " +
-                    std::to_string((program.row_length + width - 1) / width) +
-                    (shape.items > 0 ? ";  // such groups per thread, kept in registers"
-                                     : ";  // such groups per thread, read again in every pass");
+  values["items"] =
+      "constexpr int kItems = " + std::to_string((program.row_length + width - 1) / width) +
+      (shape.items > 0 ? ";  // such groups per thread, kept in registers"
+                       : ";  // such groups per thread, read again in every pass");
   values["block_index"] = KernelText::NeedsWideIndex(program)
                               ? "static_cast<unsigned long long>(blockIdx.x)"
                               : "blockIdx.x";

@@ -45,11 +45,11 @@ int64_t MaxOffset(const std::vector<IndexTerm>& terms);
 
 // Names the generated code gives the parts of an index.
 struct IndexNames {
-  std::string index = "i";   // the linear index
-  std::string row;           // "" = the space has no rows
-  std::string column;        // i = row * row_length + column
+  std::string index = "i";  // the linear index
+  std::string row;          // "" = the space has no rows
+  std::string column;       // i = row * row_length + column
   int64_t row_length = 0;
-  int64_t space = 0;         // number of elements
+  int64_t space = 0;  // number of elements
 };
 
 // The offset as C: "col", "row", "i % 4096", "i / 3136 % 64 * 2"; "0" for a single element.

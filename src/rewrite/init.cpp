@@ -11,7 +11,8 @@ Result<std::string> WriteInitCandidate(const graph::Graph& graph, const ProblemI
   PlanWriter writer(*normal, problem);
   for (const graph::Node& node : normal->nodes) writer.AddOp(node);
   return writer.Finish() +
-         "// The baseline: PyTorch's own operators, no kernel of its own. Replace steps by kernels.\n" +
+         "// The baseline: PyTorch's own operators, no kernel of its own. Replace steps by "
+         "kernels.\n" +
          DescribeProblem(problem);
 }
 

@@ -13,21 +13,50 @@ using Kind = ProgramValue::Kind;
 
 // Words of the language and of the templates that no variable may be called.
 const std::set<std::string>& Reserved() {
-  static const std::set<std::string> words = {
-      "i", "k", "o", "r", "u", "row", "lane", "slice", "group", "column", "first", "item", "stride",
-      "col", "and", "or", "not", "xor", "bool", "char", "int", "long", "short", "float", "double",
-      "unsigned", "signed", "void", "auto", "const", "static", "extern", "register", "volatile",
-      "if", "else", "for", "while", "do", "switch", "case", "default", "break", "continue", "goto",
-      "return", "true", "false", "new", "delete", "this", "class", "struct", "union", "enum",
-      "template", "typename", "namespace", "using", "operator", "public", "private", "protected",
-      "virtual", "friend", "inline", "sizeof", "typedef", "try", "catch", "throw", "explicit",
-      "export", "mutable", "asm", "nullptr", "constexpr", "alignas", "alignof", "decltype", "bitand",
-      "bitor", "compl", "final", "override", "Pack", "Load", "Store", "Sum", "Max", "Min",
-      "Moments", "OnlineSoftmax", "Gelu", "GeluTanh", "Sigmoid", "Mish", "Elu", "Softplus", "MaxOf",
-      "MinOf", "LogSumExp", "LanesReduce", "BlockReduce", "kThreads", "kVector", "kUnroll",
-      "kElements", "kColumns", "kItems", "kLanes", "kSlices", "kReduced", "kInner", "kTiles",
-      "expf", "logf", "sqrtf", "rsqrtf", "tanhf", "erff", "powf", "fabsf", "threadIdx", "blockIdx",
-      "blockDim", "gridDim", "warpSize", "INFINITY", "NAN"};
+  static const std::set<std::string> words = {"i",           "k",           "o",
+                                              "r",           "u",           "row",
+                                              "lane",        "slice",       "group",
+                                              "column",      "first",       "item",
+                                              "stride",      "col",         "and",
+                                              "or",          "not",         "xor",
+                                              "bool",        "char",        "int",
+                                              "long",        "short",       "float",
+                                              "double",      "unsigned",    "signed",
+                                              "void",        "auto",        "const",
+                                              "static",      "extern",      "register",
+                                              "volatile",    "if",          "else",
+                                              "for",         "while",       "do",
+                                              "switch",      "case",        "default",
+                                              "break",       "continue",    "goto",
+                                              "return",      "true",        "false",
+                                              "new",         "delete",      "this",
+                                              "class",       "struct",      "union",
+                                              "enum",        "template",    "typename",
+                                              "namespace",   "using",       "operator",
+                                              "public",      "private",     "protected",
+                                              "virtual",     "friend",      "inline",
+                                              "sizeof",      "typedef",     "try",
+                                              "catch",       "throw",       "explicit",
+                                              "export",      "mutable",     "asm",
+                                              "nullptr",     "constexpr",   "alignas",
+                                              "alignof",     "decltype",    "bitand",
+                                              "bitor",       "compl",       "final",
+                                              "override",    "Pack",        "Load",
+                                              "Store",       "Sum",         "Max",
+                                              "Min",         "Moments",     "OnlineSoftmax",
+                                              "Gelu",        "GeluTanh",    "Sigmoid",
+                                              "Mish",        "Elu",         "Softplus",
+                                              "MaxOf",       "MinOf",       "LogSumExp",
+                                              "LanesReduce", "BlockReduce", "kThreads",
+                                              "kVector",     "kUnroll",     "kElements",
+                                              "kColumns",    "kItems",      "kLanes",
+                                              "kSlices",     "kReduced",    "kInner",
+                                              "kTiles",      "expf",        "logf",
+                                              "sqrtf",       "rsqrtf",      "tanhf",
+                                              "erff",        "powf",        "fabsf",
+                                              "threadIdx",   "blockIdx",    "blockDim",
+                                              "gridDim",     "warpSize",    "INFINITY",
+                                              "NAN"};
   return words;
 }
 
@@ -249,9 +278,8 @@ std::string KernelText::Hoist(const std::set<int>& needed,
     if (!at(what)) continue;
     const std::string type = what.type == ValueType::kBool ? "bool" : "float";
     hoisted_.insert(value);
-    const std::string right = what.kind == Kind::kLoad
-                                  ? AsFloat(ScalarLoad(what, names), what.dtype)
-                                  : Expression(what);
+    const std::string right =
+        what.kind == Kind::kLoad ? AsFloat(ScalarLoad(what, names), what.dtype) : Expression(what);
     text += "const " + type + " " + Variable(value) + " = " + right + ";\n";
   }
   return text;
@@ -277,9 +305,9 @@ std::string KernelText::Lanes(const std::set<int>& needed, const IndexNames& nam
         before += "const " + PackType(what.dtype) + " " + Variable(value) + " = " +
                   LoadText(what, names) + ";\n";
       } else {
-        (per_lane ? inside : before) += "const " + type + " " + Variable(value) + " = " +
-                                        AsFloat(ScalarLoad(what, per_lane ? lane : names), what.dtype) +
-                                        ";\n";
+        (per_lane ? inside : before) +=
+            "const " + type + " " + Variable(value) + " = " +
+            AsFloat(ScalarLoad(what, per_lane ? lane : names), what.dtype) + ";\n";
       }
       continue;
     }

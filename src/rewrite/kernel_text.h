@@ -71,7 +71,7 @@ class KernelText {
   bool canonical_;
   const Aligned& aligned_;
   std::string index_type_;
-  std::vector<std::string> inputs_;              // refs
+  std::vector<std::string> inputs_;               // refs
   std::map<std::string, std::string> parameter_;  // ref -> name
   std::vector<std::string> output_names_;
   std::set<std::string> taken_;

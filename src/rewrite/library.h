@@ -10,8 +10,8 @@ namespace cudaagent::rewrite {
 const std::map<std::string, std::string>& LibraryFiles();
 
 // The template with every {{name}} replaced. A value of several lines takes the indentation of its
-// placeholder; a line that holds nothing but an empty placeholder vanishes. An unknown placeholder is
-// a bug of ours: FatalError.
+// placeholder; a line that holds nothing but an empty placeholder vanishes. An unknown placeholder
+// is a bug of ours: FatalError.
 std::string FillTemplate(const std::string& file, const std::map<std::string, std::string>& values);
 
 // The library pieces `code` names, and those they name, in the library's order, with the headers

@@ -128,7 +128,8 @@ class Normalizer {
 
   // The same tensor by another name, whatever happens around it.
   static bool IsPlainAlias(const Node& node) {
-    if (OpIs(node, {"aten::detach", "aten::detach_", "aten::alias", "aten::lift_fresh"})) return true;
+    if (OpIs(node, {"aten::detach", "aten::detach_", "aten::alias", "aten::lift_fresh"}))
+      return true;
     return OpIs(node, {"aten::dropout", "aten::dropout_", "aten::feature_dropout",
                        "aten::feature_dropout_", "aten::alpha_dropout", "aten::alpha_dropout_"}) &&
            IsFalse(node, 2);

@@ -22,7 +22,7 @@ struct NormalGraph {
   std::vector<graph::Node> nodes;
   std::vector<std::string> outputs;
   std::map<std::string, TensorInfo> tensors;  // the problem's and every node's, by ref
-  std::set<std::string> results;              // refs computed by nodes; all others are the problem's
+  std::set<std::string> results;  // refs computed by nodes; all others are the problem's
   bool in_place = false;
 };
 

@@ -135,9 +135,8 @@ void PlanWriter::NameResults() {
 void PlanWriter::AddOp(const Node& node) {
   auto ref = [this](const std::string& name) { return Dollar(name); };
   ordered_json step;
-  step["op"] = node.overload.empty() || node.overload == "default"
-                   ? node.op
-                   : node.op + "." + node.overload;
+  step["op"] =
+      node.overload.empty() || node.overload == "default" ? node.op : node.op + "." + node.overload;
   step["args"] = ordered_json::array();
   for (const graph::Value& arg : node.args) step["args"].push_back(ToJson(arg, ref));
   for (const auto& [key, arg] : node.kwargs) step["kwargs"][key] = ToJson(arg, ref);

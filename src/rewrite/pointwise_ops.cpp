@@ -149,7 +149,8 @@ int Softplus(const Context& c) {
 }
 
 int Where(const Context& c) {
-  return c.Make("{0} ? {1} : {2}", {c.Bool(0, "condition"), c.Float(1, "self"), c.Float(2, "other")});
+  return c.Make("{0} ? {1} : {2}",
+                {c.Bool(0, "condition"), c.Float(1, "self"), c.Float(2, "other")});
 }
 
 int MaskedFill(const Context& c) {
@@ -165,7 +166,8 @@ int To(const Context& c) {
     return from_bool ? value : c.Make("{0} != 0.0f", {value}, ValueType::kBool);
   }
   if (dtype == "float32") return c.builder.AsFloat(value);
-  if (dtype == "float16") return c.Make("__half2float(__float2half_rn({0}))", {c.builder.AsFloat(value)});
+  if (dtype == "float16")
+    return c.Make("__half2float(__float2half_rn({0}))", {c.builder.AsFloat(value)});
   if (dtype == "bfloat16") {
     return c.Make("__bfloat162float(__float2bfloat16_rn({0}))", {c.builder.AsFloat(value)});
   }
@@ -258,9 +260,9 @@ const std::map<std::string, Rule>& Rules() {
     r["relu6"] = ClampTo(0, 6);
     r["hardtanh"] = ClampTo(-1, 1);
     r["leaky_relu"] = [](const Context& c) {
-      return c.Make("{0} > 0.0f ? {0} : {0} * {1}",
-                    {c.Float(0, "self"),
-                     c.builder.Literal(c.args.NumberOr(1, "negative_slope", 0.01))});
+      return c.Make(
+          "{0} > 0.0f ? {0} : {0} * {1}",
+          {c.Float(0, "self"), c.builder.Literal(c.args.NumberOr(1, "negative_slope", 0.01))});
     };
     r["clamp"] = r["clip"] = Clamp;
     r["clamp_min"] = [](const Context& c) {
@@ -281,12 +283,10 @@ const std::map<std::string, Rule>& Rules() {
     r["gt"] = Compare("{0} > {1}");
     r["ge"] = Compare("{0} >= {1}");
     r["logical_not"] = r["bitwise_not"] = [](const Context& c) { return BoolOf(c, "!{0}", false); };
-    r["logical_and"] = r["bitwise_and"] = [](const Context& c) {
-      return BoolOf(c, "{0} && {1}", true);
-    };
-    r["logical_or"] = r["bitwise_or"] = [](const Context& c) {
-      return BoolOf(c, "{0} || {1}", true);
-    };
+    r["logical_and"] =
+        r["bitwise_and"] = [](const Context& c) { return BoolOf(c, "{0} && {1}", true); };
+    r["logical_or"] =
+        r["bitwise_or"] = [](const Context& c) { return BoolOf(c, "{0} || {1}", true); };
     r["where"] = Where;
     r["masked_fill"] = MaskedFill;
     r["to"] = To;

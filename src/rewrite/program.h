@@ -28,7 +28,7 @@ struct ProgramValue {
   std::string text;           // literal, pattern of a computation ("{0} * {1}"), or a field's name
   std::vector<int> operands;  // earlier values
   // kLoad
-  std::string tensor;         // ref
+  std::string tensor;  // ref
   std::string dtype;
   std::vector<IndexTerm> terms;
   // kReduce

@@ -72,12 +72,23 @@ std::string KernelComment(const Program& program) {
 class Alignment {
  public:
   explicit Alignment(const NormalGraph& graph) {
-    static const std::set<std::string> kWhole = {
-        "aten::view",      "aten::reshape",   "aten::flatten", "aten::unflatten",
-        "aten::unsqueeze", "aten::squeeze",   "aten::expand",  "aten::expand_as",
-        "aten::transpose", "aten::permute",   "aten::t",       "aten::numpy_T",
-        "aten::contiguous", "aten::to",       "aten::detach",  "aten::alias",
-        "aten::broadcast_tensors"};
+    static const std::set<std::string> kWhole = {"aten::view",
+                                                 "aten::reshape",
+                                                 "aten::flatten",
+                                                 "aten::unflatten",
+                                                 "aten::unsqueeze",
+                                                 "aten::squeeze",
+                                                 "aten::expand",
+                                                 "aten::expand_as",
+                                                 "aten::transpose",
+                                                 "aten::permute",
+                                                 "aten::t",
+                                                 "aten::numpy_T",
+                                                 "aten::contiguous",
+                                                 "aten::to",
+                                                 "aten::detach",
+                                                 "aten::alias",
+                                                 "aten::broadcast_tensors"};
     for (const Node& node : graph.nodes) {
       bool cut = false;
       if (graph::MayAlias(node)) {
@@ -98,7 +109,11 @@ class CandidateWriter {
  public:
   CandidateWriter(const NormalGraph& graph, const ProblemInfo& problem, const Partition& partition,
                   const KernelStyle& style)
-      : graph_(graph), problem_(problem), partition_(partition), style_(style), plan_(graph, problem),
+      : graph_(graph),
+        problem_(problem),
+        partition_(partition),
+        style_(style),
+        plan_(graph, problem),
         aligned_(graph) {}
 
   std::string Write() {
@@ -200,7 +215,8 @@ std::vector<NamedStyle> Styles() {
   persistent.pointwise_unroll = 4;
   persistent.row_items = 2;
   persistent.column_slices = 4;
-  styles.push_back({"a fixed grid that strides over pointwise work; more threads per row", persistent});
+  styles.push_back(
+      {"a fixed grid that strides over pointwise work; more threads per row", persistent});
   KernelStyle reread;
   reread.pointwise_unroll = 1;
   reread.pointwise_threads = 512;
@@ -208,8 +224,8 @@ std::vector<NamedStyle> Styles() {
   reread.row_lanes = false;
   reread.row_threads = 512;
   reread.column_slices = 32;
-  styles.push_back({"one group per pointwise thread; rows read again in every pass, by 512 threads",
-                    reread});
+  styles.push_back(
+      {"one group per pointwise thread; rows read again in every pass, by 512 threads", reread});
   reread.row_threads = 1024;
   reread.pointwise_threads = 1024;
   reread.column_lanes = 64;

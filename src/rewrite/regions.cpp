@@ -170,7 +170,8 @@ class Finder {
       partition.regions.push_back(std::move(region));
     }
     std::set<size_t> placed;
-    for (size_t n = 0; n < graph_.nodes.size(); ++n) Place(unit_of_[n], region_of, placed, partition);
+    for (size_t n = 0; n < graph_.nodes.size(); ++n)
+      Place(unit_of_[n], region_of, placed, partition);
     return partition;
   }
 

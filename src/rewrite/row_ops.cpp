@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rewrite/float_text.h"
 #include "rewrite/op_rules.h"
 
 namespace cudaagent::rewrite {
@@ -47,14 +46,13 @@ std::optional<Reduction> Trailing(const TensorInfo& info, size_t count) {
 }
 
 bool IsSimpleReduction(const Node& node) {
-  return OpIs(node, {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max",
-                     "aten::min", "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm",
-                     "aten::var"});
+  return OpIs(node,
+              {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max", "aten::min",
+               "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm", "aten::var"});
 }
 
 bool IsSoftmax(const Node& node) {
-  return OpIs(node, {"aten::softmax", "aten::log_softmax", "aten::_softmax",
-                     "aten::_log_softmax"});
+  return OpIs(node, {"aten::softmax", "aten::log_softmax", "aten::_softmax", "aten::_log_softmax"});
 }
 
 std::vector<int64_t> ReducedDims(const Node& node) {
@@ -68,7 +66,11 @@ class RowRule {
  public:
   RowRule(Builder& builder, const Node& node, const std::string& ref,
           const Coordinates& coordinates, bool outer)
-      : b_(builder), node_(node), args_(node), ref_(ref), coordinates_(coordinates),
+      : b_(builder),
+        node_(node),
+        args_(node),
+        ref_(ref),
+        coordinates_(coordinates),
         outer_(outer) {}
 
   int Make() {
@@ -129,15 +131,15 @@ class RowRule {
     }
     if (node_.op == "aten::logsumexp") {
       int pair = b_.Reduce(Named("_exps"), ReduceKind::kOnlineSoftmax, operand);
-      return Make("LogSumExp({0}, {1})", {b_.Field(Named("_max"), pair, "max"),
-                                          b_.Field(Named("_sum"), pair, "sum")});
+      return Make("LogSumExp({0}, {1})",
+                  {b_.Field(Named("_max"), pair, "max"), b_.Field(Named("_sum"), pair, "sum")});
     }
     if (node_.op == "aten::var") return Variance(operand);
     return VectorNorm(operand);
   }
 
   int Variance(int operand) {
-    double correction = node_.overload == "correction" ? args_.NumberOr(2, "correction", 1)
+    double correction = node_.overload == "correction"      ? args_.NumberOr(2, "correction", 1)
                         : args_.FlagOr(2, "unbiased", true) ? 1.0
                                                             : 0.0;
     if (node_.overload != "correction" && node_.overload != "dim") throw NotFusible{};
@@ -151,18 +153,17 @@ class RowRule {
     const double order = args_.NumberOr(1, node_.op == "aten::norm" ? "p" : "ord", 2);
     if (order == 2) {
       int square = b_.Compute(Named("_square"), "{0} * {0}", {operand});
-      return Make("sqrtf({0})", {b_.Field(Named("_sum"),
-                                          b_.Reduce(Named("_sum"), ReduceKind::kSum, square),
-                                          "sum")});
+      return Make(
+          "sqrtf({0})",
+          {b_.Field(Named("_sum"), b_.Reduce(Named("_sum"), ReduceKind::kSum, square), "sum")});
     }
     int size = b_.Compute(Named("_abs"), "fabsf({0})", {operand});
     if (order == 1) {
       return b_.Field(ref_, b_.Reduce(Named("_sum"), ReduceKind::kSum, size), "sum");
     }
     if (std::isinf(order)) {
-      return order > 0
-                 ? b_.Field(ref_, b_.Reduce(Named("_max"), ReduceKind::kMax, size), "value")
-                 : b_.Field(ref_, b_.Reduce(Named("_min"), ReduceKind::kMin, size), "value");
+      return order > 0 ? b_.Field(ref_, b_.Reduce(Named("_max"), ReduceKind::kMax, size), "value")
+                       : b_.Field(ref_, b_.Reduce(Named("_min"), ReduceKind::kMin, size), "value");
     }
     throw NotFusible{};
   }
@@ -192,8 +193,7 @@ class RowRule {
                          {operand, b_.Field(Named("_mean"), moments, "mean")});
     } else {
       int square = b_.Compute(Named("_square"), "{0} * {0}", {operand});
-      squares =
-          b_.Field(Named("_sum"), b_.Reduce(Named("_sum"), ReduceKind::kSum, square), "sum");
+      squares = b_.Field(Named("_sum"), b_.Reduce(Named("_sum"), ReduceKind::kSum, square), "sum");
     }
     int scale = b_.Compute(Named("_scale"), "rsqrtf({0} / {1} + {2})",
                            {squares, b_.Literal(static_cast<double>(Count())), b_.Literal(eps)});

@@ -19,8 +19,8 @@ std::string OneNode(const std::string& fields) {
 }
 
 std::string WithOutput(const std::string& output) {
-  return R"({"nodes":[{"name":"n0","op":"aten::relu","overload":"","args":[],"outputs":[)" + output +
-         R"(]}],"outputs":["n0"]})";
+  return R"({"nodes":[{"name":"n0","op":"aten::relu","overload":"","args":[],"outputs":[)" +
+         output + R"(]}],"outputs":["n0"]})";
 }
 
 std::string WithArgs(const std::string& args) {
@@ -52,8 +52,8 @@ TEST(ParseGraphTest, ComputesBytesAndContiguityItself) {
   EXPECT_EQ(info.bytes, 24);
   EXPECT_TRUE(info.contiguous);
   EXPECT_EQ(graph->nodes[0].kwargs[0].first, "dim");
-  auto transposed = ParseGraph(
-      WithOutput(R"({"name":"n0","shape":[2,3],"strides":[1,2],"dtype":"float16"})"));
+  auto transposed =
+      ParseGraph(WithOutput(R"({"name":"n0","shape":[2,3],"strides":[1,2],"dtype":"float16"})"));
   ASSERT_TRUE(transposed) << transposed.error().message;
   EXPECT_FALSE(transposed->nodes[0].outputs[0].contiguous);
 }
@@ -74,7 +74,8 @@ TEST_P(ParseGraphRefusesTest, InASentence) {
 }
 
 std::string Nested(int depth) {
-  return std::string(static_cast<size_t>(depth), '[') + std::string(static_cast<size_t>(depth), ']');
+  return std::string(static_cast<size_t>(depth), '[') +
+         std::string(static_cast<size_t>(depth), ']');
 }
 
 INSTANTIATE_TEST_SUITE_P(

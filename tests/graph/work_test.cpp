@@ -52,7 +52,8 @@ TEST(EstimateNodeTest, CountsTwoFlopsPerMultiplyAdd) {
 }
 
 TEST(EstimateNodeTest, AddsTheBiasOfALinear) {
-  std::vector<TensorInfo> tensors = {Tensor("x", {8, 16}), Tensor("w", {32, 16}), Tensor("b", {32})};
+  std::vector<TensorInfo> tensors = {Tensor("x", {8, 16}), Tensor("w", {32, 16}),
+                                     Tensor("b", {32})};
   auto plain = Estimate("aten::linear", {R("x"), R("w"), {}}, tensors, Tensor("y", {8, 32}));
   auto biased = Estimate("aten::linear", {R("x"), R("w"), R("b")}, tensors, Tensor("y", {8, 32}));
   EXPECT_EQ(plain.flops, 2.0 * 8 * 16 * 32);
@@ -64,23 +65,24 @@ TEST(EstimateNodeTest, CountsConvolutionsByOutputAndTransposedOnesByInput) {
                        {Tensor("x", {2, 6, 10, 10}), Tensor("w", {8, 3, 3, 3})},  // two groups
                        Tensor("y", {2, 8, 8, 8}));
   EXPECT_EQ(work.flops, 2.0 * (2 * 8 * 8 * 8) * (3 * 3 * 3));
-  auto transposed = Estimate("aten::conv_transpose2d", {R("x"), R("w"), {}},
-                             {Tensor("x", {2, 8, 8, 8}), Tensor("w", {8, 4, 3, 3})},
-                             Tensor("y", {2, 4, 10, 10}));
+  auto transposed =
+      Estimate("aten::conv_transpose2d", {R("x"), R("w"), {}},
+               {Tensor("x", {2, 8, 8, 8}), Tensor("w", {8, 4, 3, 3})}, Tensor("y", {2, 4, 10, 10}));
   EXPECT_EQ(transposed.flops, 2.0 * (2 * 8 * 8 * 8) * (4 * 3 * 3));
 }
 
 TEST(EstimateNodeTest, CountsEveryLabelOfAnEinsumOnce) {
-  auto work = Estimate("aten::einsum", {{std::string("bijl,lk->bijk")}, {ValueList{R("a"), R("b")}}},
-                       {Tensor("a", {2, 3, 4, 5}), Tensor("b", {5, 6})}, Tensor("y", {2, 3, 4, 6}));
+  auto work =
+      Estimate("aten::einsum", {{std::string("bijl,lk->bijk")}, {ValueList{R("a"), R("b")}}},
+               {Tensor("a", {2, 3, 4, 5}), Tensor("b", {5, 6})}, Tensor("y", {2, 3, 4, 6}));
   EXPECT_EQ(work.flops, 2.0 * 2 * 3 * 4 * 5 * 6);
 }
 
 TEST(EstimateNodeTest, CountsAttentionRecurrenceAndPooling) {
-  auto attention = Estimate("aten::scaled_dot_product_attention", {R("q"), R("k"), R("v")},
-                            {Tensor("q", {2, 4, 8, 16}), Tensor("k", {2, 4, 32, 16}),
-                             Tensor("v", {2, 4, 32, 16})},
-                            Tensor("y", {2, 4, 8, 16}));
+  auto attention = Estimate(
+      "aten::scaled_dot_product_attention", {R("q"), R("k"), R("v")},
+      {Tensor("q", {2, 4, 8, 16}), Tensor("k", {2, 4, 32, 16}), Tensor("v", {2, 4, 32, 16})},
+      Tensor("y", {2, 4, 8, 16}));
   EXPECT_EQ(attention.flops, 4.0 * 2 * 4 * 8 * 32 * 16);
   auto lstm = Estimate("aten::lstm", {R("x"), {ValueList{R("h")}}, {ValueList{R("w")}}},
                        {Tensor("x", {5, 7, 16}), Tensor("h", {1, 7, 8}), Tensor("w", {32, 16})},
@@ -92,7 +94,8 @@ TEST(EstimateNodeTest, CountsAttentionRecurrenceAndPooling) {
 }
 
 TEST(EstimateNodeTest, ChargesNothingForViewsAndBytesOnlyForCopies) {
-  auto view = Estimate("aten::view", {R("x"), Ints({16})}, {Tensor("x", {4, 4})}, Tensor("y", {16}));
+  auto view =
+      Estimate("aten::view", {R("x"), Ints({16})}, {Tensor("x", {4, 4})}, Tensor("y", {16}));
   EXPECT_EQ(view.flops + static_cast<double>(view.bytes_read + view.bytes_written), 0);
   TensorInfo transposed = Tensor("x", {4, 4});
   transposed.strides = {1, 4};

@@ -43,7 +43,8 @@ struct GraphMaker {
   ProblemInfo problem;
   graph::Graph graph;
 
-  GraphMaker& Input(const std::string& name, const Shape& shape, const std::string& dtype = "float32") {
+  GraphMaker& Input(const std::string& name, const Shape& shape,
+                    const std::string& dtype = "float32") {
     problem.inputs.push_back(MakeTensor(name, shape, dtype));
     return *this;
   }
@@ -75,7 +76,8 @@ struct GraphMaker {
     graph.outputs.push_back(ref);
     return *this;
   }
-  GraphMaker& Output(const std::string& ref, const Shape& shape, const std::string& dtype = "float32") {
+  GraphMaker& Output(const std::string& ref, const Shape& shape,
+                     const std::string& dtype = "float32") {
     return Output(ref, MakeTensor("", shape, dtype));
   }
 };

@@ -1,8 +1,8 @@
+#include "rewrite/index_map.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
-
-#include "rewrite/index_map.h"
 
 namespace cudaagent::rewrite {
 namespace {
@@ -17,7 +17,8 @@ int64_t Offset(const std::vector<IndexTerm>& terms, int64_t i) {
 }
 
 // The offset a broadcast operand has by definition: unravel, drop, ravel.
-int64_t OffsetByDefinition(const Shape& space, const Shape& shape, const Shape& strides, int64_t i) {
+int64_t OffsetByDefinition(const Shape& space, const Shape& shape, const Shape& strides,
+                           int64_t i) {
   int64_t offset = 0;
   for (size_t d = space.size(); d-- > 0;) {
     const int64_t coordinate = i % space[d];
@@ -35,18 +36,17 @@ struct Operand {
 };
 
 TEST(IndexMapTest, GivesEveryBroadcastOperandTheOffsetOfItsDefinition) {
-  const std::vector<Operand> operands = {
-      {{4, 6}, {4, 6}, {6, 1}},             // itself
-      {{4, 6}, {6}, {1}},                   // a bias
-      {{4, 6}, {4, 1}, {1, 1}},             // one per row
-      {{4, 6}, {1, 1}, {1, 1}},             // one element
-      {{4, 6}, {}, {}},                     // a scalar tensor
-      {{4, 6}, {4, 6}, {1, 4}},             // transposed
-      {{2, 3, 4, 5}, {3, 1, 1}, {1, 1, 1}},  // per channel
-      {{2, 3, 4, 5}, {2, 1, 4, 5}, {20, 20, 5, 1}},
-      {{2, 3, 4, 5}, {3, 4, 1}, {4, 1, 1}},
-      {{2, 3, 4, 5}, {2, 3, 4, 5}, {0, 0, 5, 1}},  // expanded
-      {{1, 3, 1, 5}, {3, 1, 5}, {5, 5, 1}}};
+  const std::vector<Operand> operands = {{{4, 6}, {4, 6}, {6, 1}},              // itself
+                                         {{4, 6}, {6}, {1}},                    // a bias
+                                         {{4, 6}, {4, 1}, {1, 1}},              // one per row
+                                         {{4, 6}, {1, 1}, {1, 1}},              // one element
+                                         {{4, 6}, {}, {}},                      // a scalar tensor
+                                         {{4, 6}, {4, 6}, {1, 4}},              // transposed
+                                         {{2, 3, 4, 5}, {3, 1, 1}, {1, 1, 1}},  // per channel
+                                         {{2, 3, 4, 5}, {2, 1, 4, 5}, {20, 20, 5, 1}},
+                                         {{2, 3, 4, 5}, {3, 4, 1}, {4, 1, 1}},
+                                         {{2, 3, 4, 5}, {2, 3, 4, 5}, {0, 0, 5, 1}},  // expanded
+                                         {{1, 3, 1, 5}, {3, 1, 5}, {5, 5, 1}}};
   for (const Operand& operand : operands) {
     auto at = BroadcastCoordinates(LinearCoordinates(operand.space, 1), operand.shape);
     ASSERT_TRUE(at);
@@ -69,9 +69,9 @@ TEST(IndexMapTest, WritesShortExpressions) {
   IndexNames flat;
   flat.space = 2 * 3 * 20;
   auto text = [&](const Shape& shape, const Shape& strides, const IndexNames& names) {
-    return OffsetText(OffsetTerms(*BroadcastCoordinates(LinearCoordinates({2, 3, 4, 5}, 1), shape),
-                                  strides),
-                      names);
+    return OffsetText(
+        OffsetTerms(*BroadcastCoordinates(LinearCoordinates({2, 3, 4, 5}, 1), shape), strides),
+        names);
   };
   EXPECT_EQ(text({2, 3, 4, 5}, {60, 20, 5, 1}, flat), "i");
   EXPECT_EQ(text({3, 1, 1}, {1, 1, 1}, flat), "i / 20 % 3");
@@ -91,8 +91,8 @@ TEST(IndexMapTest, WritesShortExpressions) {
 
 TEST(IndexMapTest, KnowsTheGranularityOfAnOffset) {
   auto granularity = [](const Shape& shape, const Shape& strides) {
-    return Granularity(OffsetTerms(
-        *BroadcastCoordinates(LinearCoordinates({2, 3, 4, 5}, 1), shape), strides));
+    return Granularity(
+        OffsetTerms(*BroadcastCoordinates(LinearCoordinates({2, 3, 4, 5}, 1), shape), strides));
   };
   EXPECT_EQ(granularity({2, 3, 4, 5}, {60, 20, 5, 1}), 1);
   EXPECT_EQ(granularity({3, 1, 1}, {1, 1, 1}), 20);

@@ -1,3 +1,5 @@
+#include "rewrite/init.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 #include "golden.h"
 #include "graph_maker.h"
 #include "load_problem.h"
-#include "rewrite/init.h"
 
 namespace cudaagent::rewrite {
 namespace {

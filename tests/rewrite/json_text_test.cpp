@@ -1,9 +1,9 @@
+#include "rewrite/json_text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
-
-#include "rewrite/json_text.h"
 
 namespace cudaagent::rewrite {
 namespace {

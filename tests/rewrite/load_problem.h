@@ -1,4 +1,5 @@
-// Reads {"problem": {...}, "graph": {...}}: a ProblemInfo and an exported graph, as tests keep them.
+// Reads {"problem": {...}, "graph": {...}}: a ProblemInfo and an exported graph, as tests keep
+// them.
 #pragma once
 
 #include <fstream>

@@ -1,8 +1,9 @@
+#include "rewrite/normal_graph.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "graph_maker.h"
-#include "rewrite/normal_graph.h"
 
 namespace cudaagent::rewrite {
 namespace {

@@ -79,8 +79,7 @@ TEST_P(ProposeGoldenTest, WritesWhatTheGoldenFileSays) {
   const LoadedProblem loaded = LoadProblem(TestFile("problems/" + name + ".json"));
   const auto options = Options(loaded.graph, loaded.problem);
   ASSERT_FALSE(options.empty());
-  EXPECT_EQ(options[0].candidate_text,
-            Golden(name + ".builtin.cu", options[0].candidate_text));
+  EXPECT_EQ(options[0].candidate_text, Golden(name + ".builtin.cu", options[0].candidate_text));
   auto again = Propose(loaded.graph, loaded.problem);
   ASSERT_EQ(again->size(), options.size());
   for (size_t k = 0; k < options.size(); ++k) {
@@ -154,10 +153,11 @@ TEST(ProposeTest, LeavesBatchNormInTrainingToATen) {
   GraphMaker maker;
   maker.Input("x", {2, 4, 8, 8});
   for (const char* name : {"weight", "bias", "mean", "var"}) maker.Parameter(name, {4});
-  maker.Node("norm", "aten::batch_norm",
-             {Ref("x"), Ref("weight"), Ref("bias"), Ref("mean"), Ref("var"), Flag(true), Real(0.1),
-              Real(1e-5), Flag(true)},
-             {2, 4, 8, 8})
+  maker
+      .Node("norm", "aten::batch_norm",
+            {Ref("x"), Ref("weight"), Ref("bias"), Ref("mean"), Ref("var"), Flag(true), Real(0.1),
+             Real(1e-5), Flag(true)},
+            {2, 4, 8, 8})
       .Node("relu", "aten::relu", {Ref("norm")}, {2, 4, 8, 8})
       .Output("relu", {2, 4, 8, 8});
   const std::string text = First(maker);
@@ -318,8 +318,7 @@ GraphMaker RandomGraph(unsigned seed) {
     tensors.push_back(MakeTensor(name, shape));
   };
   const std::vector<std::string> unary = {"aten::relu", "aten::gelu", "aten::exp", "aten::tanh"};
-  const std::vector<std::string> binary = {"aten::add.Tensor", "aten::mul.Tensor",
-                                           "aten::maximum"};
+  const std::vector<std::string> binary = {"aten::add.Tensor", "aten::mul.Tensor", "aten::maximum"};
   for (int step = 0; step < 25; ++step) {
     const TensorInfo a = tensors[pick(tensors.size())];
     const TensorInfo b = tensors[pick(tensors.size())];

@@ -17,9 +17,8 @@ ChunkedPair::ChunkedPair(const at::Tensor& got, const at::Tensor& expected)
     : numel_(expected.numel()) {
   order_.resize(expected.dim());
   std::iota(order_.begin(), order_.end(), 0);
-  std::stable_sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) {
-    return expected.stride(a) > expected.stride(b);
-  });
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](int64_t a, int64_t b) { return expected.stride(a) > expected.stride(b); });
   at::Tensor permuted_got = got.permute(order_);
   at::Tensor permuted_expected = expected.permute(order_);
   flat_ = permuted_got.is_contiguous() && permuted_expected.is_contiguous();

@@ -9,8 +9,8 @@
 
 namespace cudaagent::verify {
 
-// Walks in the memory order of `expected` (channels_last included). Where both tensors are dense and
-// laid out alike, chunks are views; otherwise each chunk is copied together on its own.
+// Walks in the memory order of `expected` (channels_last included). Where both tensors are dense
+// and laid out alike, chunks are views; otherwise each chunk is copied together on its own.
 class ChunkedPair {
  public:
   struct Chunk {
@@ -32,8 +32,8 @@ class ChunkedPair {
   at::Tensor InShape(const at::Tensor& walked) const;
 
  private:
-  at::Tensor got_, expected_;         // flat, or permuted where not dense
-  std::vector<int64_t> order_;        // walked dimension -> logical dimension
+  at::Tensor got_, expected_;   // flat, or permuted where not dense
+  std::vector<int64_t> order_;  // walked dimension -> logical dimension
   std::vector<int64_t> walked_sizes_;
   bool flat_ = false;
   int64_t numel_ = 0, row_ = 1, step_ = 1, chunks_ = 0;  // step_: elements, or rows where not flat

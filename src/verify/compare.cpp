@@ -22,17 +22,28 @@ namespace {
 
 std::string DtypeName(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
-    case at::kFloat: return "float32";
-    case at::kDouble: return "float64";
-    case at::kHalf: return "float16";
-    case at::kBFloat16: return "bfloat16";
-    case at::kLong: return "int64";
-    case at::kInt: return "int32";
-    case at::kShort: return "int16";
-    case at::kChar: return "int8";
-    case at::kByte: return "uint8";
-    case at::kBool: return "bool";
-    default: return util::ToLower(at::toString(tensor.scalar_type()));
+    case at::kFloat:
+      return "float32";
+    case at::kDouble:
+      return "float64";
+    case at::kHalf:
+      return "float16";
+    case at::kBFloat16:
+      return "bfloat16";
+    case at::kLong:
+      return "int64";
+    case at::kInt:
+      return "int32";
+    case at::kShort:
+      return "int16";
+    case at::kChar:
+      return "int8";
+    case at::kByte:
+      return "uint8";
+    case at::kBool:
+      return "bool";
+    default:
+      return util::ToLower(at::toString(tensor.scalar_type()));
   }
 }
 
@@ -76,8 +87,8 @@ std::optional<Fault> FormProblem(const std::vector<at::Tensor>& got,
     }
     if (got[i].device() != expected[i].device()) {
       return Fault{Verdict::kWrongResult,
-                   fmt::format("out{} lies on {}, the reference's on {}.", i,
-                               got[i].device().str(), expected[i].device().str())};
+                   fmt::format("out{} lies on {}, the reference's on {}.", i, got[i].device().str(),
+                               expected[i].device().str())};
     }
   }
   return std::nullopt;
@@ -91,8 +102,7 @@ Mismatch Diagnose(const OutputErrors& output) {
   mismatch.total = pair.numel();
   at::Tensor differing = at::zeros({}, output.got.options().dtype(at::kLong));
   for (int64_t i = 0; i < pair.chunks(); ++i) {
-    differing.add_(
-        ErrorsOf(pair.At(i), output.scale).scaled.le(output.limit).logical_not_().sum());
+    differing.add_(ErrorsOf(pair.At(i), output.scale).scaled.le(output.limit).logical_not_().sum());
   }
   mismatch.differing = differing.item<int64_t>();
 
@@ -128,8 +138,8 @@ std::string Sentence(const Mismatch& mismatch, const OutputErrors& output,
   return text + (mismatch.hint.empty() ? "." : "; " + mismatch.hint + ".");
 }
 
-// Every tier's account of this comparison: passed where all outputs pass, with the tolerances of the
-// output whose error is largest. The TF32 allowance is the deciding tier's alone.
+// Every tier's account of this comparison: passed where all outputs pass, with the tolerances of
+// the output whose error is largest. The TF32 allowance is the deciding tier's alone.
 std::vector<TierResult> JudgeTiers(const std::vector<OutputErrors>& outputs,
                                    const std::string& tier) {
   std::vector<TierResult> results;
@@ -141,8 +151,7 @@ std::vector<TierResult> JudgeTiers(const std::vector<OutputErrors>& outputs,
     for (const OutputErrors& output : outputs) {
       double limit = 0;
       if (!output.scale.exact) {
-        limit = name == tier ? output.limit
-                             : *TierTolerance(name, output.expected.scalar_type());
+        limit = name == tier ? output.limit : *TierTolerance(name, output.expected.scalar_type());
       }
       if (!(output.worst.scaled <= limit)) result.passed = false;
       if (output.worst.scaled > largest) {
@@ -179,7 +188,8 @@ Checked<void> CompareOutputs(const std::vector<at::Tensor>& got,
   if (!TierTolerance(tier, at::kFloat)) {
     return Blame(Verdict::kInfraError,
                  fmt::format("There is no tolerance tier \"{}\"; there are kernelbench, verified "
-                             "and cuda-agent.", tier));
+                             "and cuda-agent.",
+                             tier));
   }
   if (auto fault = FormProblem(got, expected)) return tl::unexpected<Fault>(std::move(*fault));
 
@@ -194,8 +204,8 @@ Checked<void> CompareOutputs(const std::vector<at::Tensor>& got,
     output.worst = FindWorst(pair, output.scale);
     if (!output.scale.exact) output.limit = *TierTolerance(tier, output.expected.scalar_type());
     if (!tf32_eager.empty() && !output.scale.exact) {
-      const double own = FindWorst(ChunkedPair(Real(tf32_eager[i]), output.expected),
-                                   output.scale).scaled;
+      const double own =
+          FindWorst(ChunkedPair(Real(tf32_eager[i]), output.expected), output.scale).scaled;
       if (std::isfinite(own) && 2 * own > output.limit) {
         output.limit = 2 * own;
         report->notes.push_back(fmt::format(

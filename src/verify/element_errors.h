@@ -1,4 +1,5 @@
-// How far each element of an output is from the expected one, in the measure the tiers are stated in.
+// How far each element of an output is from the expected one, in the measure the tiers are stated
+// in.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,9 +12,9 @@ namespace cudaagent::verify {
 
 // What an output's errors are relative to.
 struct Scale {
-  bool exact = false;     // integers and booleans: any difference is an error
-  bool finite = true;     // false: some expected elements are NaN or infinite
-  double rms = 0;         // of the finite expected elements, never below the dtype's smallest normal
+  bool exact = false;  // integers and booleans: any difference is an error
+  bool finite = true;  // false: some expected elements are NaN or infinite
+  double rms = 0;      // of the finite expected elements, never below the dtype's smallest normal
 };
 
 // One pass over the expected output; sums of squares in float64. Waits for the device.

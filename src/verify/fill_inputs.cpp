@@ -52,11 +52,11 @@ Result<void> FillInputs(const std::vector<c10::IValue>& arguments, const Problem
       }
       const at::Tensor& fresh = argument.toTensor();
       if (fresh.sizes() != bound->second.sizes() || fresh.dtype() != bound->second.dtype()) {
-        return Fail(ErrorCode::kUsage,
-                    fmt::format("get_inputs() made {} as {} of {} elements, before it was {} of {}.{}",
-                                name, at::toString(fresh.scalar_type()), fresh.numel(),
-                                at::toString(bound->second.scalar_type()), bound->second.numel(),
-                                advice));
+        return Fail(
+            ErrorCode::kUsage,
+            fmt::format("get_inputs() made {} as {} of {} elements, before it was {} of {}.{}",
+                        name, at::toString(fresh.scalar_type()), fresh.numel(),
+                        at::toString(bound->second.scalar_type()), bound->second.numel(), advice));
       }
       bound->second.copy_(fresh);
     } else {

@@ -19,8 +19,8 @@ struct Totals {
   int64_t nans = 0;   // in got
   int64_t zeros = 0;  // in got
   double got_min = 0, got_max = 0;
-  double got = 0, expected = 0;        // sums
-  double product = 0, squares = 0;     // of got * expected, of expected squared
+  double got = 0, expected = 0;     // sums
+  double product = 0, squares = 0;  // of got * expected, of expected squared
 };
 
 Totals SumUp(const ChunkedPair& pair) {
@@ -30,9 +30,9 @@ Totals SumUp(const ChunkedPair& pair) {
     const ChunkedPair::Chunk chunk = pair.At(i);
     const at::Tensor got = chunk.got.to(at::kDouble);
     const at::Tensor expected = chunk.expected.to(at::kDouble);
-    sums.add_(at::stack({got.isnan().sum().to(at::kDouble), got.eq(0).sum().to(at::kDouble),
-                         got.sum(), expected.sum(), at::dot(got, expected),
-                         at::dot(expected, expected)}));
+    sums.add_(
+        at::stack({got.isnan().sum().to(at::kDouble), got.eq(0).sum().to(at::kDouble), got.sum(),
+                   expected.sum(), at::dot(got, expected), at::dot(expected, expected)}));
     lows.push_back(got.min());
     highs.push_back(got.max());
   }
@@ -58,8 +58,7 @@ bool IsAffine(const ChunkedPair& pair, const Scale& scale, double limit, double 
   for (int64_t i = 0; i < pair.chunks(); ++i) {
     const ChunkedPair::Chunk chunk = pair.At(i);
     const at::Tensor expected = chunk.expected.to(at::kDouble);
-    const at::Tensor error =
-        chunk.got.to(at::kDouble).sub_(expected * factor).sub_(offset).abs_();
+    const at::Tensor error = chunk.got.to(at::kDouble).sub_(expected * factor).sub_(offset).abs_();
     wrong.logical_or_(error.le(expected.abs().add_(scale.rms).mul_(slack)).logical_not_().any());
   }
   return !wrong.item<bool>();
@@ -88,8 +87,8 @@ std::string Plural(const std::string& noun) {
   return noun.rfind("slice", 0) == 0 ? "slices" + noun.substr(5) : noun + "s";
 }
 
-// How many flags are set, and the first and the last of them. In chunks: a sum of booleans, and a flip,
-// would copy the whole.
+// How many flags are set, and the first and the last of them. In chunks: a sum of booleans, and a
+// flip, would copy the whole.
 struct Extent {
   int64_t count = 0, first = 0, last = 0;
 };

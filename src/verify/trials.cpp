@@ -74,9 +74,9 @@ Checked<void> CheckUnchanged(const Trial& trial, const std::vector<c10::IValue>&
     auto bound = trial.bindings.parameters.find(name);
     if (bound == trial.bindings.parameters.end() || bound->second.is_same(original)) continue;
     if (!SameBits(bound->second, original)) {
-      return Blame(Verdict::kInputMutated,
-                   fmt::format("The candidate changed parameter {}; parameters are read-only.",
-                               name));
+      return Blame(
+          Verdict::kInputMutated,
+          fmt::format("The candidate changed parameter {}; parameters are read-only.", name));
     }
   }
   return {};
@@ -129,9 +129,10 @@ Result<Checked<void>> RunTrialSafely(const Trial& trial, CheckReport* report) {
   try {
     return RunTrial(trial, report);
   } catch (const c10::OutOfMemoryError&) {
-    return Fail(ErrorCode::kEnvironment,
-                "The device's memory is too small to check this problem: inputs, outputs and the "
-                "reference's outputs must fit side by side. Make the problem smaller with --const.");
+    return Fail(
+        ErrorCode::kEnvironment,
+        "The device's memory is too small to check this problem: inputs, outputs and the "
+        "reference's outputs must fit side by side. Make the problem smaller with --const.");
   } catch (const std::bad_alloc&) {
     return Fail(ErrorCode::kEnvironment,
                 "Memory is too small to check this problem. Make it smaller with --const.");
@@ -139,15 +140,15 @@ Result<Checked<void>> RunTrialSafely(const Trial& trial, CheckReport* report) {
     if (trial.device.poisoned()) {
       return Checked<void>(Blame(Verdict::kDeviceFault, "The device failed during the check."));
     }
-    return Fail(ErrorCode::kInternal, fmt::format("The check itself failed: {}",
-                                                  error.what_without_backtrace()));
+    return Fail(ErrorCode::kInternal,
+                fmt::format("The check itself failed: {}", error.what_without_backtrace()));
   }
 }
 
 std::string Prefixed(const std::string& message, int trial, int trials) {
-  return trials > 1 && trial > 1
-             ? fmt::format("In trial {} of {} (the earlier ones passed): {}", trial, trials, message)
-             : message;
+  return trials > 1 && trial > 1 ? fmt::format("In trial {} of {} (the earlier ones passed): {}",
+                                               trial, trials, message)
+                                 : message;
 }
 
 }  // namespace
@@ -162,8 +163,8 @@ Result<Checked<void>> CheckCandidate(device::PlanRunner& runner, device::Device&
     auto checked = RunTrialSafely(trial, report);
     if (!checked) return checked;
     if (!*checked) {
-      return Checked<void>(Blame(checked->error().verdict,
-                                 Prefixed(checked->error().message, i, options.trials)));
+      return Checked<void>(
+          Blame(checked->error().verdict, Prefixed(checked->error().message, i, options.trials)));
     }
     ++report->passed;
   }
@@ -177,8 +178,8 @@ Result<Checked<void>> CheckReplay(device::PlanRunner& runner, device::Device& de
   const Trial trial{runner, device, bindings, reference, precision, options, /*replay=*/true};
   auto checked = RunTrialSafely(trial, report);
   if (checked && !*checked) {
-    return Checked<void>(Blame(checked->error().verdict,
-                               "Replayed as a CUDA graph: " + checked->error().message));
+    return Checked<void>(
+        Blame(checked->error().verdict, "Replayed as a CUDA graph: " + checked->error().message));
   }
   return checked;
 }

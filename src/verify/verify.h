@@ -1,5 +1,5 @@
-// Is the candidate right? Fresh inputs, candidate before reference, poison, unchanged inputs, tiers.
-// What is compared with what, and every formula: docs/measurement.md.
+// Is the candidate right? Fresh inputs, candidate before reference, poison, unchanged inputs,
+// tiers. What is compared with what, and every formula: docs/measurement.md.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,10 +18,10 @@
 
 namespace cudaagent::verify {
 
-// Compares in chunks; extra memory at most 1.1 times the outputs (or 2 MiB). Fault kWrongResult with
-// the worst mismatch in `report` where the deciding tier fails; shape, dtype, NaN and Inf positions
-// must match. `tf32_eager`: eager's outputs under TF32 for the error allowance of the tf32 policy, or
-// empty. Tiers and largest errors are merged into what `report` holds already.
+// Compares in chunks; extra memory at most 1.1 times the outputs (or 2 MiB). Fault kWrongResult
+// with the worst mismatch in `report` where the deciding tier fails; shape, dtype, NaN and Inf
+// positions must match. `tf32_eager`: eager's outputs under TF32 for the error allowance of the
+// tf32 policy, or empty. Tiers and largest errors are merged into what `report` holds already.
 Checked<void> CompareOutputs(const std::vector<at::Tensor>& got,
                              const std::vector<at::Tensor>& expected,
                              const std::vector<at::Tensor>& tf32_eager, const std::string& tier,
@@ -43,8 +43,8 @@ Result<Checked<void>> CheckReplay(device::PlanRunner& runner, device::Device& de
 // A seed nobody can foresee, from the operating system.
 uint64_t SecretSeed();
 
-// Copies arguments of Model.forward into the bound inputs, by name. An Error where their shapes, types
-// or scalars are not those the problem was loaded with.
+// Copies arguments of Model.forward into the bound inputs, by name. An Error where their shapes,
+// types or scalars are not those the problem was loaded with.
 Result<void> FillInputs(const std::vector<c10::IValue>& arguments, const ProblemInfo& problem,
                         device::Bindings* bindings);
 

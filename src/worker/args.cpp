@@ -38,7 +38,8 @@ Result<Args> ParseArgs(const std::vector<std::string>& arguments) {
     if (name != "--device" && name != "--model-gpu") {
       return Fail(ErrorCode::kUsage,
                   fmt::format("Unknown argument \"{}\". This program is started by cudaagent, with "
-                              "--device gpu:N|cpu, --model-gpu NAME and --spare.", name));
+                              "--device gpu:N|cpu, --model-gpu NAME and --spare.",
+                              name));
     }
     if (i + 1 == arguments.size()) {
       return Fail(ErrorCode::kUsage, fmt::format("{} needs a value.", name));

@@ -46,10 +46,10 @@ protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& sessio
     };
     return result;
   };
-  auto measured = measure::MeasureInterleaved(
-      {contender("eager", &reference::Reference::Forward),
-       contender("compile", &reference::Reference::ForwardCompiled)},
-      {}, options);
+  auto measured =
+      measure::MeasureInterleaved({contender("eager", &reference::Reference::Forward),
+                                   contender("compile", &reference::Reference::ForwardCompiled)},
+                                  {}, options);
   if (!measured) return Refuse(measured.error().message);
   if (measured->size() != 2 || (*measured)[0].span_ns.empty() || (*measured)[1].span_ns.empty()) {
     return Refuse("The timing gave no samples.");
@@ -71,10 +71,11 @@ protocol::FromChild RunBaselineJob(const protocol::BaselineJob& job, Session& se
   }
   channel.EnterStage("baseline");
   const util::Stopwatch watch;
-  protocol::BaselineReply reply =
-      session.device().is_gpu()
-          ? TimeCompiled(job.options, session)
-          : Refuse("torch.compile is timed on a GPU only; on the CPU device eager's estimate decides.");
+  protocol::BaselineReply reply = session.device().is_gpu()
+                                      ? TimeCompiled(job.options, session)
+                                      : Refuse(
+                                            "torch.compile is timed on a GPU only; on the CPU "
+                                            "device eager's estimate decides.");
   reply.seconds = watch.Seconds();
   return reply;
 }

@@ -22,10 +22,10 @@ bool IsConvolution(std::string_view op) {
 // Operators whose work runs on tensor cores where the precision policy and the type allow it.
 bool IsMatrixProduct(std::string_view op) {
   constexpr std::array<std::string_view, 16> kNames = {
-      "aten::linear", "aten::matmul",  "aten::mm",     "aten::bmm",      "aten::addmm",
-      "aten::mv",     "aten::baddbmm", "aten::addbmm", "aten::einsum",   "aten::addmv",
-      "aten::dot",    "aten::lstm",    "aten::gru",    "aten::rnn_tanh", "aten::rnn_relu",
-      "aten::bilinear"};
+      "aten::linear", "aten::matmul",   "aten::mm",       "aten::bmm",
+      "aten::addmm",  "aten::mv",       "aten::baddbmm",  "aten::addbmm",
+      "aten::einsum", "aten::addmv",    "aten::dot",      "aten::lstm",
+      "aten::gru",    "aten::rnn_tanh", "aten::rnn_relu", "aten::bilinear"};
   for (std::string_view name : kNames) {
     if (op == name) return true;
   }
@@ -42,10 +42,9 @@ double OpUs(const RecordedOp& op, const GpuModel& model, Precision precision) {
   const int64_t bytes = work.bytes_read + work.bytes_written;
   if (bytes == 0 && work.flops == 0) return 0;
   const bool conv = IsConvolution(op.node.op);
-  const bool tf32 = precision == Precision::kTf32 ||
-                    (precision == Precision::kTorchDefault && conv);
-  const int element_bytes =
-      op.node.outputs.empty() ? 4 : ElementBytes(op.node.outputs[0].dtype);
+  const bool tf32 =
+      precision == Precision::kTf32 || (precision == Precision::kTorchDefault && conv);
+  const int element_bytes = op.node.outputs.empty() ? 4 : ElementBytes(op.node.outputs[0].dtype);
   return device::ptx::EstimateOpUs(model, bytes, work.flops, IsMatrixProduct(op.node.op), tf32,
                                    element_bytes);
 }

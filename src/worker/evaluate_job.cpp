@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "candidate/plan.h"
+#include "candidate/validate.h"
 #include "reference/precision.h"
 #include "util/hash.h"
 #include "util/time.h"
@@ -20,9 +21,12 @@ namespace {
 
 std::string PrecisionName(Precision precision) {
   switch (precision) {
-    case Precision::kFp32: return "fp32";
-    case Precision::kTorchDefault: return "torch-default";
-    case Precision::kTf32: break;
+    case Precision::kFp32:
+      return "fp32";
+    case Precision::kTorchDefault:
+      return "torch-default";
+    case Precision::kTf32:
+      break;
   }
   return "tf32";
 }
@@ -57,8 +61,8 @@ class Stages {
 };
 
 std::string Praise(const Evaluation& evaluation) {
-  std::string text = fmt::format("Correct in {} of {} trials", evaluation.check.passed,
-                                 evaluation.check.trials);
+  std::string text =
+      fmt::format("Correct in {} of {} trials", evaluation.check.passed, evaluation.check.trials);
   if (!evaluation.candidate) return text + ".";
   const char* how = evaluation.estimated ? "estimated " : "";
   text += fmt::format("; {}{:.4g} ms", how, evaluation.candidate->median_ms);
@@ -69,12 +73,15 @@ std::string Praise(const Evaluation& evaluation) {
   return text + ".";
 }
 
-// Everything from the file's text to the timings. The Error is the world's, the Fault the candidate's.
+// Everything from the file's text to the timings. The Error is the world's, the Fault the
+// candidate's.
 Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, Stages& stages,
                             Evaluation* evaluation) {
   stages.Begin("parse");
   auto candidate = candidate::ParseCandidate(job.source);
   if (!candidate) return Checked<void>(tl::unexpected<Fault>(candidate.error()));
+  auto valid = candidate::ValidatePlan(*candidate, session.reference().info());
+  if (!valid) return Checked<void>(tl::unexpected<Fault>(valid.error()));
 
   stages.Enter("load");
   auto bindings = session.Bind();
@@ -126,14 +133,14 @@ Result<Checked<void>> JudgeSafely(const protocol::EvaluateJob& job, Session& ses
   try {
     return Judge(job, session, stages, evaluation);
   } catch (const c10::OutOfMemoryError&) {
-    return Checked<void>(Blame(Verdict::kOutOfMemory,
-                               "The candidate needs more memory than the device has left."));
+    return Checked<void>(
+        Blame(Verdict::kOutOfMemory, "The candidate needs more memory than the device has left."));
   } catch (const std::bad_alloc&) {
-    return Checked<void>(Blame(Verdict::kOutOfMemory,
-                               "The candidate needs more memory than the machine has left."));
+    return Checked<void>(
+        Blame(Verdict::kOutOfMemory, "The candidate needs more memory than the machine has left."));
   } catch (const c10::Error& error) {
-    return Fail(ErrorCode::kInternal,
-                fmt::format("The evaluation failed in libtorch: {}", error.what_without_backtrace()));
+    return Fail(ErrorCode::kInternal, fmt::format("The evaluation failed in libtorch: {}",
+                                                  error.what_without_backtrace()));
   }
 }
 

@@ -8,9 +8,11 @@
 namespace cudaagent::worker {
 
 // ProblemReply, or ErrorReply (kUsage: the user's file; kEnvironment: it does not fit).
-protocol::FromChild RunLoadJob(const protocol::LoadProblem& job, Session& session, Channel& channel);
+protocol::FromChild RunLoadJob(const protocol::LoadProblem& job, Session& session,
+                               Channel& channel);
 
-// EvaluationReply (`poisoned` where the device is lost), or ErrorReply where it is no candidate's fault.
+// EvaluationReply (`poisoned` where the device is lost), or ErrorReply where it is no candidate's
+// fault.
 protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& session,
                                    Channel& channel);
 

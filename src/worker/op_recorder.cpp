@@ -46,8 +46,8 @@ class NodeBuilder {
   void AddOutputs(const c10::IValue& value, bool* all_shared) {
     if (value.isTensor() && value.toTensor().defined()) {
       *all_shared = *all_shared && SharesMemory(value.toTensor());
-      op_->node.outputs.push_back(
-          device::DescribeTensor("out" + std::to_string(op_->node.outputs.size()), value.toTensor()));
+      op_->node.outputs.push_back(device::DescribeTensor(
+          "out" + std::to_string(op_->node.outputs.size()), value.toTensor()));
     } else if (value.isTensorList()) {
       for (const at::Tensor& tensor : value.toTensorVector()) AddOutputs(tensor, all_shared);
     }
@@ -57,7 +57,8 @@ class NodeBuilder {
   // Whether the tensor's memory is that of one the node reads.
   bool SharesMemory(const at::Tensor& tensor) const {
     for (const at::Tensor& seen : *inputs_) {
-      if (tensor.has_storage() && seen.has_storage() && tensor.storage().is_alias_of(seen.storage())) {
+      if (tensor.has_storage() && seen.has_storage() &&
+          tensor.storage().is_alias_of(seen.storage())) {
         return true;
       }
     }

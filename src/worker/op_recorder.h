@@ -1,5 +1,5 @@
-// The ATen operators that libtorch calls while it lives, as nodes of a graph: what the plan's op steps
-// did, with the shapes they met.
+// The ATen operators that libtorch calls while it lives, as nodes of a graph: what the plan's op
+// steps did, with the shapes they met.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -25,8 +25,8 @@ at::Tensor CopyOf(const std::string& name, const at::Tensor& original,
   at::Tensor copy;
   if (guards) {
     const bool dense = original.is_non_overlapping_and_dense();
-    const auto strides = dense ? original.strides().vec()
-                               : at::empty(original.sizes(), at::kMeta).strides().vec();
+    const auto strides =
+        dense ? original.strides().vec() : at::empty(original.sizes(), at::kMeta).strides().vec();
     copy = guards->Allocate(name, original.sizes(), strides, original.scalar_type(),
                             original.device());
   } else {
@@ -110,9 +110,8 @@ Result<device::Bindings*> Session::Bind() {
     return Fail(ErrorCode::kEnvironment, kTooLarge);
   } catch (const c10::Error& error) {
     bindings_ = {};
-    return Fail(ErrorCode::kInternal,
-                std::string("The candidate's inputs could not be made: ") +
-                    error.what_without_backtrace());
+    return Fail(ErrorCode::kInternal, std::string("The candidate's inputs could not be made: ") +
+                                          error.what_without_backtrace());
   }
   return &bindings_;
 }

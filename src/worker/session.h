@@ -34,8 +34,8 @@ class Session {
   Result<void> Configure(const EvalOptions& options);
 
   // Inputs and parameters for a candidate: copies at addresses that stay the same for the problem's
-  // life, never the reference's own tensors; on a GPU between guard zones. Contents of the parameters are
-  // copied anew on each call; inputs are as the last candidate left them.
+  // life, never the reference's own tensors; on a GPU between guard zones. Contents of the
+  // parameters are copied anew on each call; inputs are as the last candidate left them.
   Result<device::Bindings*> Bind();
 
  private:

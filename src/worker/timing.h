@@ -12,14 +12,16 @@
 
 namespace cudaagent::worker {
 
-// Interleaves the candidate (a graph replay where `captured`) with eager forward and fills in timings,
-// speedup, share of own kernels, the clock and notes. An Error is the reference's or the world's.
+// Interleaves the candidate (a graph replay where `captured`) with eager forward and fills in
+// timings, speedup, share of own kernels, the clock and notes. An Error is the reference's or the
+// world's.
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
                                 device::Bindings& bindings, bool captured,
                                 const EvalOptions& options, Evaluation* evaluation);
 
-// One run more on the CPU device, whose counters become `evaluation->counters`. Kernels are costed by
-// what they did, ops and eager by the operators that libtorch was seen to call (docs/measurement.md).
+// One run more on the CPU device, whose counters become `evaluation->counters`. Kernels are costed
+// by what they did, ops and eager by the operators that libtorch was seen to call
+// (docs/measurement.md).
 Result<Checked<void>> EstimateOnCpu(Session& session, device::PlanRunner& runner,
                                     const EvalOptions& options, Evaluation* evaluation);
 

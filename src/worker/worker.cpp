@@ -54,7 +54,8 @@ protocol::Hello MakeHello(const Session& session) {
   return hello;
 }
 
-// One job to its reply. What escapes a job as an exception is our own bug, never a candidate's fault.
+// One job to its reply. What escapes a job as an exception is our own bug, never a candidate's
+// fault.
 protocol::FromChild Serve(const protocol::ToWorker& message, Session& session, Channel& channel) {
   try {
     return std::visit(

@@ -1,5 +1,6 @@
 // cudaagent-worker: one disposable process per device. Starts Python and the device, says hello on
-// fd 3, then does one job after another until the driver is gone. Protocol: docs/worker_protocol.md.
+// fd 3, then does one job after another until the driver is gone. Protocol:
+// docs/worker_protocol.md.
 #pragma once
 
 namespace cudaagent::worker {

@@ -99,8 +99,8 @@ TEST(CompareTest, SaysWhichShapeTypeOrCountIsWrong) {
   EXPECT_EQ(FaultOf(at::zeros({2}, at::kHalf), at::zeros({2})),
             "out0 is float16, the reference's is float32.");
   CheckReport report;
-  auto compared = CompareOutputs({at::zeros({2})}, {at::zeros({2}), at::zeros({2})}, {}, "verified",
-                                 &report);
+  auto compared =
+      CompareOutputs({at::zeros({2})}, {at::zeros({2}), at::zeros({2})}, {}, "verified", &report);
   ASSERT_FALSE(compared);
   EXPECT_EQ(compared.error().message, "The candidate has 1 output(s), the reference 2.");
 }
@@ -127,14 +127,14 @@ TEST(CompareTest, NamesTheWorstElement) {
   EXPECT_EQ(report.mismatch->rel_error, 2);  // 4 / (RMS 1 + |1|)
   EXPECT_EQ(report.mismatch->differing, 2);
   EXPECT_EQ(report.mismatch->total, 20);
-  EXPECT_EQ(FaultOf(got, expected),
-            "out0 is wrong in 2 of 20 elements (tier verified: atol 0.001, rtol 0.001); the worst is "
-            "at [2, 4]: got -3, expected 1; only rows 1 to 2 are wrong.");
+  EXPECT_EQ(
+      FaultOf(got, expected),
+      "out0 is wrong in 2 of 20 elements (tier verified: atol 0.001, rtol 0.001); the worst is "
+      "at [2, 4]: got -3, expected 1; only rows 1 to 2 are wrong.");
 }
 
 TEST(CompareTest, FindsTheLogicalIndexInChannelsLast) {
-  const at::Tensor expected =
-      at::ones({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor expected = at::ones({2, 3, 4, 5}).contiguous(at::MemoryFormat::ChannelsLast);
   at::Tensor got = expected.clone();
   got[1][2][3][4] = 9;
   EXPECT_EQ(Compare(got, expected).mismatch->index, (std::vector<int64_t>{1, 2, 3, 4}));
@@ -215,8 +215,8 @@ TEST(CompareTest, ComparesEmptyScalarComplexAndBroadcastOutputs) {
 
 TEST(CompareTest, AllowsTwiceTheErrorOfEagerUnderTf32AtTheDecidingTierAlone) {
   const at::Tensor expected = Matrix();
-  const at::Tensor tf32 = expected * 1.002;    // scaled errors up to 1.2e-3
-  const at::Tensor got = expected * 1.0035;    // up to 2.1e-3: beyond the tier, within twice eager's
+  const at::Tensor tf32 = expected * 1.002;  // scaled errors up to 1.2e-3
+  const at::Tensor got = expected * 1.0035;  // up to 2.1e-3: beyond the tier, within twice eager's
   CheckReport report;
   EXPECT_FALSE(CompareOutputs({got}, {expected}, {}, "verified", &report));
   report = {};

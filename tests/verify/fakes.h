@@ -1,4 +1,5 @@
-// A device, a reference and a runner on CPU tensors whose events are written down, for the order of a trial.
+// A device, a reference and a runner on CPU tensors whose events are written down, for the order of
+// a trial.
 #pragma once
 
 #include <ATen/ATen.h>

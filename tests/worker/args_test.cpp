@@ -23,9 +23,14 @@ TEST(ArgsTest, ReadsDeviceModelAndSpare) {
 }
 
 TEST(ArgsTest, RefusesWhatItDoesNotKnow) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {}, {"--device"}, {"--device", "gpu:"}, {"--device", "gpu:-1"}, {"--device", "gpu:1x"},
-           {"--device", "tpu"}, {"--device", "cpu", "--verbose"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--device"},
+                                             {"--device", "gpu:"},
+                                             {"--device", "gpu:-1"},
+                                             {"--device", "gpu:1x"},
+                                             {"--device", "tpu"},
+                                             {"--device", "cpu", "--verbose"}}) {
     auto args = ParseArgs(arguments);
     ASSERT_FALSE(args);
     EXPECT_EQ(args.error().code, ErrorCode::kUsage);

@@ -18,7 +18,8 @@ inline const char* kWrongDim = R"cu(/*cudaagent
 // One block a row. `body` is what each thread does with row `r`, column base `t`, `n` columns.
 inline std::string RowKernel(const std::string& body, const std::string& grid = "x.size(0)") {
   return R"cu(/*cudaagent
-{ "plan": 1, "steps": [ {"kernel": "rows", "grid": [")cu" + grid +
+{ "plan": 1, "steps": [ {"kernel": "rows", "grid": [")cu" +
+         grid +
          R"cu("], "block": [256],
   "args": ["$x", "$out0", {"i32": "x.size(1)"}, {"i32": "x.size(0)"}]} ] }
 */
@@ -40,10 +41,12 @@ extern "C" __global__ void rows(const float* x, float* y, int n, int rows_total)
   int r = blockIdx.x, t = threadIdx.x;
   const float* in = x + (long long)r * n;
   float* out = y + (long long)r * n;
-)cu" + body + "\n}\n";
+)cu" + body +
+         "\n}\n";
 }
 
-inline std::string SoftmaxKernel(const std::string& last = "", const std::string& grid = "x.size(0)") {
+inline std::string SoftmaxKernel(const std::string& last = "",
+                                 const std::string& grid = "x.size(0)") {
   return RowKernel(R"cu(
   float top = -1e30f, sum = 0.f;
   for (int i = t; i < n; i += 256) top = fmaxf(top, in[i]);
@@ -51,7 +54,8 @@ inline std::string SoftmaxKernel(const std::string& last = "", const std::string
   for (int i = t; i < n; i += 256) sum += __expf(in[i] - top);
   sum = Reduce(sum, false);
   for (int i = t; i < n; i += 256) out[i] = __expf(in[i] - top) / sum;
-)cu" + last, grid);
+)cu" + last,
+                   grid);
 }
 
 }  // namespace cudaagent::worker

@@ -31,8 +31,10 @@ inline std::string ReadText(const std::string& path) {
 
 inline std::vector<std::string> ChildEnvironment() {
   std::vector<std::string> environment;
-  for (const char* name : {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"}) {
-    if (const char* value = std::getenv(name)) environment.push_back(std::string(name) + "=" + value);
+  for (const char* name :
+       {"PATH", "HOME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"}) {
+    if (const char* value = std::getenv(name))
+      environment.push_back(std::string(name) + "=" + value);
   }
   return environment;
 }
@@ -99,13 +101,20 @@ class Program {
   util::Subprocess child_;
 };
 
-// The benchmark problem softmax.py at 64 x 1024.
-inline ProblemSpec Softmax(const std::string& batch = "64", const std::string& dim = "1024") {
+// A problem of benchmarks/problems/ at the given sizes.
+inline ProblemSpec Benchmark(const std::string& name, std::map<std::string, std::string> consts) {
   ProblemSpec spec;
-  spec.path = std::string(CUDAAGENT_SOURCE_DIR) + "/benchmarks/problems/softmax.py";
+  spec.path = std::string(CUDAAGENT_SOURCE_DIR) + "/benchmarks/problems/" + name + ".py";
   spec.source = ReadText(spec.path);
-  spec.consts = {{"batch_size", batch}, {"dim", dim}};
+  spec.consts = std::move(consts);
   return spec;
+}
+inline ProblemSpec Softmax(const std::string& batch = "64", const std::string& dim = "1024") {
+  return Benchmark("softmax", {{"batch_size", batch}, {"dim", dim}});
+}
+// What kernels/faulty/ are for.
+inline ProblemSpec ScalarTimesMatrix() {
+  return Benchmark("scalar_times_matrix", {{"rows", "64"}, {"columns", "256"}});
 }
 
 // Compiles the kernels of `source` for `problem` with the real compiler.
@@ -124,8 +133,8 @@ inline protocol::EvaluateJob Compiled(const std::string& source, const ProblemIn
     return job;
   }
   if (kernels->empty()) return job;
-  static Program* compiler = new Program({"cudaagent-compile", "--cache-dir",
-                                          testing::TempDir() + "cudaagent_worker_test_cubins"});
+  static Program* compiler = new Program(
+      {"cudaagent-compile", "--cache-dir", testing::TempDir() + "cudaagent_worker_test_cubins"});
   static const auto hello = compiler->Expect<protocol::Hello>();
   if (!hello) return job;
   protocol::CompileJob compile;

@@ -169,6 +169,29 @@ TEST_F(WorkerCpuTest, OnlyChecksWhereAskedTo) {
   EXPECT_THAT(shared_->stages, ElementsAre("load", "check"));
 }
 
+TEST_F(WorkerCpuTest, GivesEveryFaultyKernelItsVerdict) {
+  shared_->Send(protocol::ToWorker(protocol::LoadProblem{ScalarTimesMatrix()}));
+  const auto reply = shared_->Expect<protocol::ProblemReply>();
+  ASSERT_TRUE(reply);
+  const std::map<std::string, Verdict> wanted = {
+      {"correct", Verdict::kOk},           {"wrong", Verdict::kWrongResult},
+      {"hanging", Verdict::kTimedOut},     {"out_of_bounds_by_one", Verdict::kOutOfBounds},
+      {"crashing", Verdict::kDeviceFault}, {"plan_invalid", Verdict::kBadCandidate}};
+  for (const auto& [name, verdict] : wanted) {
+    const std::string source =
+        ReadText(std::string(CUDAAGENT_SOURCE_DIR) + "/kernels/faulty/" + name + ".cu");
+    protocol::EvaluateJob job;
+    job.source = source;  // an invalid plan is not compiled
+    if (verdict != Verdict::kBadCandidate) job = Compiled(source, reply->problem);
+    job.options.instruction_budget = 200'000'000;
+    const Evaluation evaluation = Run(job);
+    EXPECT_EQ(evaluation.verdict, verdict) << name << ": " << evaluation.message;
+    std::printf("[ %s: %s ]\n", name.c_str(), evaluation.message.c_str());
+  }
+  shared_->Send(protocol::ToWorker(protocol::LoadProblem{Softmax()}));
+  ASSERT_TRUE(shared_->Expect<protocol::ProblemReply>());
+}
+
 TEST_F(WorkerCpuTest, SaysThatItTimesNoTorchCompile) {
   shared_->Send(protocol::ToWorker(protocol::BaselineJob{}));
   const auto reply = shared_->Expect<protocol::BaselineReply>();
@@ -236,7 +259,8 @@ TEST_F(WorkerCpuTest, KeepsItsMemoryFlatOverFiftyEvaluations) {
 }
 
 TEST_F(WorkerCpuTest, EndsAtGarbageWithStatusThree) {
-  for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n"), std::string("\2\0\0\0{}", 6)}) {
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n"), std::string("\2\0\0\0{}", 6)}) {
     Program worker({"cudaagent-worker", "--device", "cpu"});
     ASSERT_TRUE(worker.Expect<protocol::Hello>());
     worker.SendBytes(bytes);
@@ -289,13 +313,14 @@ TEST(DriverProcess, DISABLED_HoldsAWorkerInAKernel) {
 }
 
 TEST_F(WorkerCpuTest, DiesWithItsDriverAlsoInTheMiddleOfAKernel) {
-  auto driver = util::Subprocess::Spawn(
-      {{"/proc/self/exe", "--gtest_also_run_disabled_tests",
-        "--gtest_filter=DriverProcess.DISABLED_HoldsAWorkerInAKernel"},
-       ChildEnvironment(), testing::TempDir() + "cudaagent_worker_test_driver.log", ""});
+  auto driver =
+      util::Subprocess::Spawn({{"/proc/self/exe", "--gtest_also_run_disabled_tests",
+                                "--gtest_filter=DriverProcess.DISABLED_HoldsAWorkerInAKernel"},
+                               ChildEnvironment(),
+                               testing::TempDir() + "cudaagent_worker_test_driver.log",
+                               ""});
   ASSERT_TRUE(driver);
-  const auto read =
-      protocol::ReadFrame(driver->socket(), util::Deadline::After(240).at());
+  const auto read = protocol::ReadFrame(driver->socket(), util::Deadline::After(240).at());
   ASSERT_EQ(read.status, protocol::ReadStatus::kFrame);
   const pid_t worker = std::stoi(read.payload);
   ASSERT_EQ(kill(worker, 0), 0);

@@ -85,7 +85,8 @@ TEST_F(WorkerGpuTest, TimesTheSameOperatorLikeEager) {
 TEST_F(WorkerGpuTest, SeesUnwrittenRows) {
   const Evaluation evaluation = Good(SoftmaxKernel("", "x.size(0) / 2"));
   EXPECT_EQ(evaluation.verdict, Verdict::kWrongResult);
-  EXPECT_THAT(evaluation.message, HasSubstr("all rows after 2047 are NaN: they were never written"));
+  EXPECT_THAT(evaluation.message,
+              HasSubstr("all rows after 2047 are NaN: they were never written"));
 }
 
 TEST_F(WorkerGpuTest, SeesAWriteOnePastTheEnd) {
@@ -111,8 +112,8 @@ TEST_F(WorkerGpuTest, SeesAChangedInput) {
 }
 
 TEST_F(WorkerGpuTest, DiesWithItsDriverWhileAKernelHangs) {
-  worker_->Send(protocol::ToWorker(Compiled(
-      SoftmaxKernel("volatile int go = 1; while (go) {}"), problem_, hello_.device.arch)));
+  worker_->Send(protocol::ToWorker(
+      Compiled(SoftmaxKernel("volatile int go = 1; while (go) {}"), problem_, hello_.device.arch)));
   while (auto message = worker_->Next()) {
     const auto* note = std::get_if<protocol::StageNote>(&*message);
     if (note && note->stage == "check") break;

@@ -1,20 +1,15 @@
-# Third-party libraries, found on the system (package names in README.md). With
-# -DCUDAAGENT_FETCH_DEPS=ON, header-only ones that are missing are fetched from pinned sources.
+# Third-party libraries, found on the system (package names in README.md).
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(CURL REQUIRED)
-
-if(CUDAAGENT_FETCH_DEPS)
-  include(FetchDependencies)
-endif()
 
 macro(cudaagent_require package debian)
   if(NOT ${package}_FOUND)
     find_package(${package} CONFIG QUIET)
   endif()
   if(NOT ${package}_FOUND)
-    message(FATAL_ERROR "${package} was not found. Install ${debian} (Debian 12, Ubuntu 24.04), run "
-            "scripts/run, which does, or configure with -DCUDAAGENT_FETCH_DEPS=ON.")
+    message(FATAL_ERROR "${package} was not found. Install ${debian} (Debian 12, Ubuntu 24.04), or run "
+            "scripts/run, which does.")
   endif()
 endmacro()
 

@@ -1,0 +1,108 @@
+// The loop and one evaluation on the CPU device, as a user without a GPU runs them.
+#include <signal.h>
+
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "e2e/workbench.h"
+
+namespace cudaagent::test {
+namespace {
+
+using LoopTest = Workbench;
+
+TEST_F(LoopTest, OptimizeEndsWithAVerifiedKernelForTheGpu) {
+  const std::string out = temp_.path() + "/run";
+  const Finished run = Call({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const",
+                             "dim=1024", "--device", "cpu", "--attempts", "2", "--out", out, "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto summary = nlohmann::json::parse(run.out);
+  EXPECT_EQ(summary["best"]["evaluation"]["verdict"], "ok");
+  EXPECT_EQ(summary["best"]["evaluation"]["device"]["arch"], "sm_90a");
+  EXPECT_EQ(summary["best"]["evaluation"]["estimated"], true);
+  EXPECT_GE(summary["attempts"].size(), 2u);
+  EXPECT_NE(run.err.find("CPU device"), std::string::npos) << run.err;
+  auto kernel = util::ReadFile(out + "/best/kernel.cu");
+  ASSERT_TRUE(kernel);
+  EXPECT_NE(kernel->find("/*cudaagent"), std::string::npos);
+  auto readme = util::ReadFile(out + "/best/README.md");
+  ASSERT_TRUE(readme);
+  EXPECT_NE(readme->find("not a measurement"), std::string::npos);
+
+  const Finished again = Call({"eval", kProblems + "softmax.py", "--const", "batch_size=64", "--const", "dim=1024",
+                               "--device", "cpu", out + "/best/kernel.cu"});
+  EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
+}
+
+TEST_F(LoopTest, SixFaultsGetSixVerdictsAndTheNextEvaluationWorks) {
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"wrong", "wrong_result"},         {"non_compiling", "compile_failed"},
+      {"hanging", "timed_out"},          {"out_of_bounds_by_one", "out_of_bounds"},
+      {"crashing", "device_fault"},      {"plan_invalid", "bad_candidate"},
+      {"correct", "ok"}};
+  std::vector<std::string> words = {"eval", kProblems + "scalar_times_matrix.py", "--const", "rows=256",
+                                    "--const", "columns=1024", "--device", "cpu", "--json", "--quiet"};
+  for (const auto& [name, verdict] : expected) words.push_back(kFaulty + name + ".cu");
+  const Finished result = Call(words);
+  EXPECT_EQ(result.exit_code, 4) << result.err;
+  std::istringstream lines(result.out);
+  std::set<std::string> sentences;
+  for (const auto& [name, verdict] : expected) {
+    std::string line;
+    ASSERT_TRUE(std::getline(lines, line)) << name << "\n" << result.err;
+    const auto row = nlohmann::json::parse(line);
+    EXPECT_EQ(row["verdict"], verdict) << name << ": " << row["message"];
+    EXPECT_EQ(row["reward"], verdict == "ok" ? 1 : -1) << name;
+    sentences.insert(row["message"].get<std::string>());
+  }
+  EXPECT_EQ(sentences.size(), expected.size());
+}
+
+TEST_F(LoopTest, KillingTheDriverLeavesNoChild) {
+  RunningProgram driver(Words({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const",
+                               "dim=1024", "--device", "cpu", "--out", temp_.path() + "/run"}),
+                        environment_);
+  const std::string mark = "XDG_CACHE_HOME=" + environment_.at("XDG_CACHE_HOME");
+  const auto ours = [&mark] {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::ifstream environ(entry.path() / "environ");
+      const std::string text((std::istreambuf_iterator<char>(environ)), {});
+      if (text.find(mark) != std::string::npos) ++count;
+    }
+    return count;
+  };
+  for (int i = 0; i < 200 && ours() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_GE(ours(), 2);
+  kill(driver.pid(), SIGKILL);
+  driver.Wait();
+  for (int i = 0; i < 100 && ours() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(ours(), 0);
+}
+
+TEST_F(LoopTest, AModelThatRaisesIsAUsageErrorWithItsLine) {
+  const std::string model = File("bad.py", "import torch\nclass Model(torch.nn.Module):\n    pass\nundefined_name\n");
+  const Finished result = Call({"describe", model, "--device", "cpu", "--quiet"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("bad.py:4"), std::string::npos) << result.err;
+}
+
+TEST_F(LoopTest, InitWritesACandidateThatVerifies) {
+  const std::string kernel = temp_.path() + "/init.cu";
+  const std::vector<std::string> problem = {kProblems + "mlp.py", "--const", "batch_size=16", "--const", "in_features=64",
+                                            "--const", "hidden=128", "--const", "out_features=64", "--device", "cpu"};
+  std::vector<std::string> words = {"init", "-o", kernel, "-q"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  const Finished init = Call(words);
+  ASSERT_EQ(init.exit_code, 0) << init.err;
+  words = {"eval"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  words.push_back(kernel);
+  const Finished result = Call(words);
+  EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
+}
+
+}  // namespace
+}  // namespace cudaagent::test

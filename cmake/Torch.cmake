@@ -58,13 +58,21 @@ target_link_libraries(cudaagent_torch INTERFACE
   ${torch_lib}/libtorch_python.so ${torch_lib}/libtorch.so ${torch_lib}/libtorch_cuda.so
   ${torch_lib}/libtorch_cpu.so ${torch_lib}/libc10_cuda.so ${torch_lib}/libc10.so
   Python3::Python dl)
-# One C++ runtime: torch's exceptions must be ours. libtorch.so exports a std::filesystem of its own, and
-# some toolchains link libstdc++ statically; the shared library, first in the link order, wins over both.
-include(CheckLinkerFlag)
-check_linker_flag(CXX -nostdlib++ CUDAAGENT_HAS_NOSTDLIBXX)
+# One C++ runtime: torch's exceptions must be ours. libtorch.so exports a std::filesystem of its own, so
+# libstdc++ comes first in the link order. A toolchain that has libstdc++ as an archive only would bring a
+# second runtime: the system's shared one takes its place.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libstdc++.so
+                OUTPUT_VARIABLE shared_libstdcxx OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(IS_ABSOLUTE "${shared_libstdcxx}")
+  set(first_of_all -lstdc++)
+else()
+  find_file(CUDAAGENT_LIBSTDCXX libstdc++.so.6
+            PATHS /usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu /usr/lib64 /usr/lib REQUIRED)
+  set(first_of_all -nostdlib++ ${CUDAAGENT_LIBSTDCXX})
+endif()
+string(REPLACE ";" " " first_of_all "${first_of_all}")
 target_link_options(cudaagent_torch INTERFACE
-  $<$<BOOL:${CUDAAGENT_HAS_NOSTDLIBXX}>:-nostdlib++>
-  "SHELL:-Wl,--push-state,--no-as-needed -lstdc++ -lm -Wl,--pop-state")
+  "SHELL:-Wl,--push-state,--no-as-needed ${first_of_all} -Wl,--pop-state")
 # The libraries torch itself needs are found through its own RUNPATHs, not at our link.
 target_link_options(cudaagent_torch INTERFACE
   -Wl,-rpath,${torch_lib} -Wl,--no-as-needed -Wl,--allow-shlib-undefined)

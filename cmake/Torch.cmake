@@ -68,7 +68,7 @@ if(IS_ABSOLUTE "${shared_libstdcxx}")
 else()
   find_file(CUDAAGENT_LIBSTDCXX libstdc++.so.6
             PATHS /usr/lib/x86_64-linux-gnu /lib/x86_64-linux-gnu /usr/lib64 /usr/lib REQUIRED)
-  set(first_of_all -nostdlib++ ${CUDAAGENT_LIBSTDCXX})
+  set(first_of_all -nostdlib++ ${CUDAAGENT_LIBSTDCXX} -lm)
 endif()
 string(REPLACE ";" " " first_of_all "${first_of_all}")
 target_link_options(cudaagent_torch INTERFACE

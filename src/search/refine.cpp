@@ -137,6 +137,11 @@ std::string ToString(StopReason reason) {
 }
 
 bool Better(const Evaluation& a, const Evaluation& b) {
+  const bool both_estimated = a.verdict == Verdict::kOk && b.verdict == Verdict::kOk &&
+                              a.estimated && b.estimated;
+  const bool a_has_kernels = a.own_kernel_share.value_or(0) > 0;
+  const bool b_has_kernels = b.own_kernel_share.value_or(0) > 0;
+  if (both_estimated && a_has_kernels != b_has_kernels) return a_has_kernels;
   const double score_a = Score(a), score_b = Score(b);
   if (score_a != score_b) return score_a > score_b;
   if (!a.candidate || !b.candidate) return a.candidate.has_value() && !b.candidate.has_value();

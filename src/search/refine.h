@@ -41,7 +41,8 @@ struct Outcome {
 
 // True where `a` is a better kernel than `b`: correct before incorrect, then by the deciding
 // speedup, then by time. Speedups are used because they are drift corrected; times where there is
-// no baseline.
+// no baseline. Among estimates, a candidate with kernels of its own comes before one without: an
+// ATen op is costed by its roofline, a kernel by what it was counted doing, so the two do not compare.
 bool Better(const Evaluation& a, const Evaluation& b);
 
 // Evaluates `init` as attempt 0 (there is none where the model could not be exported), then proposes

@@ -27,6 +27,8 @@ TEST_F(LoopTest, OptimizeEndsWithAVerifiedKernelForTheGpu) {
   auto kernel = util::ReadFile(out + "/best/kernel.cu");
   ASSERT_TRUE(kernel);
   EXPECT_NE(kernel->find("/*cudaagent"), std::string::npos);
+  EXPECT_NE(kernel->find("__global__"), std::string::npos);
+  EXPECT_NE(summary["best"]["evaluation"]["compile"]["cubin_path"], "");
   auto readme = util::ReadFile(out + "/best/README.md");
   ASSERT_TRUE(readme);
   EXPECT_NE(readme->find("not a measurement"), std::string::npos);

@@ -191,5 +191,17 @@ TEST(BetterTest, CorrectBeatsIncorrectThenSpeedupThenTime) {
   EXPECT_FALSE(Better(slow, fast));
 }
 
+TEST(BetterTest, AnEstimatedKernelComesBeforeAnEstimatedPlanOfOpsAlone) {
+  Evaluation ops = Graded(Verdict::kOk, 1.0), kernel = Graded(Verdict::kOk, 0.6);
+  ops.own_kernel_share = 0;
+  kernel.own_kernel_share = 1;
+  EXPECT_TRUE(Better(ops, kernel));  // measured: the faster one
+  ops.estimated = kernel.estimated = true;
+  EXPECT_TRUE(Better(kernel, ops));
+  EXPECT_FALSE(Better(ops, kernel));
+  kernel.verdict = Verdict::kWrongResult;
+  EXPECT_TRUE(Better(ops, kernel));
+}
+
 }  // namespace
 }  // namespace cudaagent::search

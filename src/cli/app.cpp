@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -32,7 +33,8 @@ std::string CommandHint(const CLI::App& app, const std::vector<std::string>& arg
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
   if (argv.size() < 2 || argv[1].empty() || argv[1][0] == '-') return "";
-  return util::DidYouMean(argv[1], names);
+  if (std::find(names.begin(), names.end(), argv[1]) != names.end()) return "";
+  return "." + util::DidYouMean(argv[1], names);
 }
 
 int OnParseError(const CLI::App& app, const CLI::ParseError& error,

@@ -1,4 +1,5 @@
 #include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +16,14 @@ int64_t CachedBytes() {
   return stats.reserved_bytes[aggregate].current - stats.allocated_bytes[aggregate].current;
 }
 
-TEST(LoadReferenceGpuTest, PutsEverythingOnTheGpuAndKeepsNothingElseThere) {
+class LoadReferenceGpuTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (c10::cuda::device_count() == 0) GTEST_SKIP() << "this machine shows no GPU";
+  }
+};
+
+TEST_F(LoadReferenceGpuTest, PutsEverythingOnTheGpuAndKeepsNothingElseThere) {
   ProblemSpec spec = SpecOf(
       WithForward("return torch.min(self.fc(x), torch.tensor(0.25))", "self.fc = nn.Linear(4, 8)"),
       {{"N", "100000000"}});
@@ -35,7 +43,7 @@ TEST(LoadReferenceGpuTest, PutsEverythingOnTheGpuAndKeepsNothingElseThere) {
   EXPECT_TRUE((*eager)[0].is_cuda());
 }
 
-TEST(LoadReferenceGpuTest, SaysHowLargeAProblemIsThatDoesNotFit) {
+TEST_F(LoadReferenceGpuTest, SaysHowLargeAProblemIsThatDoesNotFit) {
   auto reference =
       LoadReference(SpecOf(WithForward("return x"), {{"N", "1099511627776"}}), "cuda:0");
   ASSERT_FALSE(reference);

@@ -15,6 +15,8 @@
 #include "cli/commands.h"
 #include "cli/hide_keys.h"
 #include "cli/signals.h"
+#include "protocol/evaluation_json.h"
+#include "protocol/names.h"
 #include "util/log.h"
 #include "util/text.h"
 
@@ -86,17 +88,12 @@ Result<void> Print(const std::string& text) {
 }
 
 int Report(const Error& error, bool json) {
-  static const std::map<ErrorCode, const char*> names = {{ErrorCode::kInternal, "internal"},
-                                                         {ErrorCode::kUsage, "usage"},
-                                                         {ErrorCode::kLlm, "llm"},
-                                                         {ErrorCode::kEnvironment, "environment"},
-                                                         {ErrorCode::kCancelled, "cancelled"}};
   const std::string message = util::SanitiseLog(error.message);
   std::fprintf(stderr, "cudaagent: %s\n", message.c_str());
   if (json) {
     const nlohmann::json document = {
-        {"schema", 1}, {"error", {{"code", names.at(error.code)}, {"message", message}}}};
-    (void)Print(document.dump(2) + "\n");  // stderr already has it
+        {"schema", 1}, {"error", {{"code", protocol::NameOf(error.code)}, {"message", message}}}};
+    (void)Print(protocol::ToText(document) + "\n");  // stderr already has it
   }
   return ExitCodeOf(error.code);
 }

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "evaluate/evaluator.h"
+#include "protocol/evaluation_json.h"
 #include "report/problem_text.h"
 
 namespace cudaagent::cli {
@@ -26,7 +27,7 @@ int RunDescribe(const DescribeCommand& command) {
   eval.timeout_load_s = command.timeout_load_s;
   auto problem = evaluate::LoadProblemInfo(ToConfig(*spec, eval, command.output));
   if (!problem) return Report(problem.error(), command.output.json);
-  const std::string text = command.output.json ? report::ProblemJson(*spec, *problem).dump(2) + "\n"
+  const std::string text = command.output.json ? protocol::ToText(report::ProblemJson(*spec, *problem)) + "\n"
                                                : report::ProblemText(*spec, *problem);
   if (auto printed = Print(text); !printed) return Report(printed.error(), false);
   return kExitOk;

@@ -13,6 +13,7 @@
 #include "pool/compiler.h"
 #include "pool/environment.h"
 #include "pool/worker.h"
+#include "protocol/evaluation_json.h"
 #include "util/file.h"
 #include "util/paths.h"
 #include "util/text.h"
@@ -191,7 +192,7 @@ nlohmann::json Json(const std::vector<Finding>& findings) {
 
 int RunDoctor(bool json) {
   const std::vector<Finding> findings = Examine();
-  auto printed = Print(json ? Json(findings).dump(2) + "\n" : Text(findings));
+  auto printed = Print(json ? protocol::ToText(Json(findings)) + "\n" : Text(findings));
   if (!printed) return Report(printed.error(), false);
   for (const Finding& finding : findings) {
     if (finding.health == Health::kFailure) return kExitEnvironment;

@@ -42,7 +42,7 @@ std::string Render(const EvalCommand& command, const std::string& path, const Ev
   }
   nlohmann::json json = protocol::ToJson(evaluation);
   if (several) json["kernel"] = path;  // one line each: JSONL
-  return json.dump(several ? -1 : 2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return protocol::ToText(json, several ? -1 : 2) + "\n";
 }
 
 int RunEval(const EvalCommand& command) {

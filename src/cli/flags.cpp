@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "protocol/names.h"
 #include "reward/reward.h"
 #include "util/file.h"
 #include "util/paths.h"
@@ -25,9 +26,18 @@ CLI::Option* Add(CLI::App& command, const std::string& flag, T& value, const std
   return command.add_option(flag, value, help)->envname(EnvName(flag))->capture_default_str();
 }
 
+std::vector<std::string> PrecisionNames() {
+  std::vector<std::string> names;
+  for (const auto& [precision, name] : protocol::kPrecisionNames) names.emplace_back(name);
+  return names;
+}
+
+// `name` is one of PrecisionNames(): CLI11 has checked it.
 Precision PrecisionOf(const std::string& name) {
-  if (name == "fp32") return Precision::kFp32;
-  return name == "tf32" ? Precision::kTf32 : Precision::kTorchDefault;
+  for (const auto& [precision, known] : protocol::kPrecisionNames) {
+    if (known == name) return precision;
+  }
+  throw FatalError("no precision is named " + name);
 }
 
 bool IsIdentifier(const std::string& name) {
@@ -51,7 +61,7 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
       ->check(CLI::IsMember({"float32", "float16", "bfloat16"}));
   Add(command, "--precision", flags.precision,
       "What float32 matmul and convolution may use, on both sides")
-      ->check(CLI::IsMember({"fp32", "tf32", "torch-default"}));
+      ->check(CLI::IsMember(PrecisionNames()));
 }
 
 void AddEvalFlags(CLI::App& command, EvalFlags& flags) {

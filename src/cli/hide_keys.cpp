@@ -8,25 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "util/text.h"
+
 namespace cudaagent::cli {
-namespace {
-
-bool LooksSecret(const std::string& name) {
-  for (const char* word : {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"}) {
-    if (name.find(word) != std::string::npos) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void HideKeys() {
   std::vector<std::pair<std::string, char*>> secrets;  // name, its value in the first block
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     char* equals = std::strchr(*entry, '=');
     if (equals == nullptr) continue;
     const std::string name(*entry, equals);
-    if (LooksSecret(name)) secrets.emplace_back(name, equals + 1);
+    if (util::NamesSecret(name)) secrets.emplace_back(name, equals + 1);
   }
   for (auto& [name, value] : secrets) {
     const std::string copy = value;

@@ -4,8 +4,7 @@
 namespace cudaagent::cli {
 
 // The kernel shows a process's first environment block in /proc/PID/environ. Moves the values of
-// variables that look like secrets (names with KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL) out of it
-// and overwrites their bytes there; getenv() finds them as before. Call first, before threads start.
+// variables whose names say that they hold secrets (util::NamesSecret) out of it and overwrites their bytes there; getenv() finds them as before. Call first, before threads start.
 void HideKeys();
 
 }  // namespace cudaagent::cli

@@ -132,10 +132,10 @@ int RunOptimize(OptimizeCommand& command) {
   const search::Outcome outcome = search::Refine(*spec, init, **evaluator, *proposer->proposer, **run,
                                                  command.limits, observer);
   const nlohmann::json summary = SummaryJson(outcome, folder);
-  if (auto saved = (*run)->SaveSummary(summary.dump(2) + "\n"); !saved) {
+  if (auto saved = (*run)->SaveSummary(protocol::ToText(summary) + "\n"); !saved) {
     return Report(saved.error(), json);
   }
-  auto printed = Print(json ? summary.dump(2) + "\n" : SummaryText(outcome, folder));
+  auto printed = Print(json ? protocol::ToText(summary) + "\n" : SummaryText(outcome, folder));
   if (outcome.error) Report(*outcome.error, false);
   if (!printed) return Report(printed.error(), false);
   return ExitCodeOfOutcome(command, outcome);

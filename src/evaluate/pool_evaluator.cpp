@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "candidate/validate.h"
+#include "protocol/names.h"
 #include "reward/reward.h"
 #include "util/hash.h"
 #include "util/text.h"
@@ -58,7 +59,7 @@ Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
   evaluation.candidate_hash = util::Sha256Hex(candidate.source);
   evaluation.device = worker_->device();
   evaluation.protocol.tier = config_.options.tier;
-  evaluation.protocol.precision = PrecisionName(config_.spec.precision);
+  evaluation.protocol.precision = protocol::NameOf(config_.spec.precision);
   const Result<bool> judged = Judge(candidate, &evaluation);
   if (!judged) return tl::unexpected(judged.error());
 

@@ -18,9 +18,6 @@
 
 namespace cudaagent::evaluate {
 
-// "fp32" | "tf32" | "torch-default"
-std::string PrecisionName(Precision precision);
-
 class PoolEvaluator : public Evaluator {
  public:
   explicit PoolEvaluator(Config config, MachineView machine = MachineView::Here())

@@ -6,6 +6,7 @@
 #include "evaluate/baseline_cache.h"
 #include "evaluate/pool_evaluator.h"
 #include "pool/environment.h"
+#include "protocol/names.h"
 #include "reward/reward.h"
 #include "util/paths.h"
 #include "util/text.h"
@@ -25,18 +26,6 @@ Result<std::string> FindProgram(const std::string& folder, const std::string& na
 }
 
 }  // namespace
-
-std::string PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTf32:
-      return "tf32";
-    case Precision::kTorchDefault:
-      return "torch-default";
-  }
-  return "";
-}
 
 Result<std::unique_ptr<Evaluator>> StartEvaluator(Config config) {
   auto evaluator = std::make_unique<PoolEvaluator>(std::move(config));
@@ -142,7 +131,7 @@ Result<void> PoolEvaluator::PrepareBaseline() {
                         device.uuid,
                         device.torch_version,
                         device.driver_version,
-                        PrecisionName(config_.spec.precision),
+                        std::string(protocol::NameOf(config_.spec.precision)),
                         config_.options.warm_l2};
   const BaselineCache cache(config_.cache_dir.empty() ? "" : config_.cache_dir + "/baselines");
   std::optional<protocol::BaselineReply> reply = cache.Find(key);

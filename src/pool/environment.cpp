@@ -6,6 +6,8 @@
 #include <array>
 #include <string_view>
 
+#include "util/text.h"
+
 namespace cudaagent::pool {
 namespace {
 
@@ -31,13 +33,9 @@ constexpr std::array<std::string_view, 19> kNames = {"PATH",
 constexpr std::array<std::string_view, 9> kPrefixes = {
     "LC_",     "CUDA_",          "NVIDIA_", "CUBLAS_", "CUDNN_",
     "TRITON_", "TORCHINDUCTOR_", "TORCH_",  "PYTORCH_"};
-// Whatever its prefix, a name that says it holds a secret stays here.
-constexpr std::array<std::string_view, 6> kSecrets = {"KEY",      "TOKEN",      "SECRET",
-                                                      "PASSWORD", "CREDENTIAL", "PASSWD"};
 
 bool Allowed(std::string_view name) {
-  const auto in_name = [&](std::string_view word) { return name.find(word) != name.npos; };
-  if (std::any_of(kSecrets.begin(), kSecrets.end(), in_name)) return false;
+  if (util::NamesSecret(name)) return false;  // whatever its prefix
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
            return name.substr(0, prefix.size()) == prefix;

@@ -43,6 +43,10 @@ Result<ProblemInfo> ProblemInfoFromJson(const nlohmann::json& json) {
 Result<ProblemSpec> ProblemSpecFromJson(const nlohmann::json& json) {
   return FromDocument<ProblemSpec>(json, "spec");
 }
+std::string ToText(const nlohmann::json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 Result<Timing> TimingFromJson(const nlohmann::json& json) {
   return FromJson<Timing>(json, "timing");
 }

@@ -19,6 +19,7 @@
 #include "cudaagent/problem.h"
 #include "cudaagent/result.h"
 #include "cudaagent/verdict.h"
+#include "protocol/names.h"
 #include "util/text.h"
 
 namespace cudaagent::protocol {
@@ -31,10 +32,7 @@ template <typename E>
 struct EnumNames;
 template <>
 struct EnumNames<Precision> {
-  static constexpr std::array<std::pair<Precision, std::string_view>, 3> kNames = {
-      {{Precision::kFp32, "fp32"},
-       {Precision::kTf32, "tf32"},
-       {Precision::kTorchDefault, "torch-default"}}};
+  static constexpr auto& kNames = kPrecisionNames;
 };
 template <>
 struct EnumNames<Verdict> {
@@ -42,12 +40,7 @@ struct EnumNames<Verdict> {
 };
 template <>
 struct EnumNames<ErrorCode> {
-  static constexpr std::array<std::pair<ErrorCode, std::string_view>, 5> kNames = {
-      {{ErrorCode::kInternal, "internal"},
-       {ErrorCode::kUsage, "usage"},
-       {ErrorCode::kLlm, "llm"},
-       {ErrorCode::kEnvironment, "environment"},
-       {ErrorCode::kCancelled, "cancelled"}}};
+  static constexpr auto& kNames = kErrorCodeNames;
 };
 
 class Writer {

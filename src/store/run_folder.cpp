@@ -93,7 +93,7 @@ Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
                 fmt::format("{} already holds a run, and this version cannot resume one. Name another "
                             "folder with --out, or remove this one.", folder));
   }
-  auto written = util::WriteFileAtomic(folder + "/run.json", RunJson(description).dump(2) + "\n");
+  auto written = util::WriteFileAtomic(folder + "/run.json", protocol::ToText(RunJson(description)) + "\n");
   if (!written) return tl::unexpected(written.error());
   if (out.empty()) PointLatestAt(folder);
   return run;
@@ -124,7 +124,7 @@ Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* prop
   }
   // Last, so that a folder with an evaluation is whole.
   files.emplace_back("evaluation.json",
-                     json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                     protocol::ToText(json) + "\n");
   for (const auto& [name, text] : files) {
     if (auto written = util::WriteFileAtomic(folder + "/" + name, text); !written) return written;
   }
@@ -136,8 +136,7 @@ Result<void> RunFolder::SaveBest(const Attempt& attempt) {
   if (auto made = util::MakeDirs(folder); !made) return made;
   std::vector<std::string> recheck = description_.recheck;
   recheck.push_back(folder + "/kernel.cu");
-  const std::string json = protocol::ToJson(attempt.evaluation)
-                               .dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json = protocol::ToText(protocol::ToJson(attempt.evaluation));
   for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
            {"kernel.cu", attempt.candidate.source},
            {"evaluation.json", json + "\n"},

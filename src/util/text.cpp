@@ -129,6 +129,13 @@ std::string ToLower(std::string_view text) {
   return lower;
 }
 
+bool NamesSecret(std::string_view name) {
+  for (std::string_view word : {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"}) {
+    if (name.find(word) != name.npos) return true;
+  }
+  return false;
+}
+
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }

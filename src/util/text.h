@@ -18,6 +18,9 @@ std::string ToLower(std::string_view text);  // ASCII letters only
 bool StartsWith(std::string_view text, std::string_view prefix);
 bool EndsWith(std::string_view text, std::string_view suffix);
 
+// Whether a variable's name says that it holds a secret: KEY, TOKEN, SECRET, PASSWORD, PASSWD, CREDENTIAL.
+bool NamesSecret(std::string_view name);
+
 // The known name nearest to `name` by edit distance (case ignored), where it is near enough to be
 // what was meant: at most a third of the longer name's length, at least one edit.
 std::optional<std::string> NearestName(std::string_view name,

@@ -12,24 +12,13 @@
 #include "reference/precision.h"
 #include "util/hash.h"
 #include "util/time.h"
+#include "protocol/names.h"
 #include "verify/verify.h"
 #include "worker/jobs.h"
 #include "worker/timing.h"
 
 namespace cudaagent::worker {
 namespace {
-
-std::string PrecisionName(Precision precision) {
-  switch (precision) {
-    case Precision::kFp32:
-      return "fp32";
-    case Precision::kTorchDefault:
-      return "torch-default";
-    case Precision::kTf32:
-      break;
-  }
-  return "tf32";
-}
 
 // Enters stages: tells the driver, notes where a verdict falls, and clocks each.
 class Stages {
@@ -169,7 +158,7 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
   evaluation.date = util::NowIso8601();
   evaluation.estimated = !session.device().is_gpu() && !job.options.check_only;
   ProtocolStamp& protocol = evaluation.protocol;
-  protocol.precision = PrecisionName(session.spec().precision);
+  protocol.precision = protocol::NameOf(session.spec().precision);
   protocol.tier = job.options.tier;
   protocol.trials = job.options.trials;
   protocol.cold_l2 = !job.options.warm_l2;

@@ -79,6 +79,16 @@ TEST_F(RunFolderTest, AnEstimateIsCalledAnEstimate) {
   EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"), std::string::npos);
 }
 
+TEST_F(RunFolderTest, TextThatIsNotUtf8IsStoredAllTheSame) {
+  description_.spec.source = "# caf\xe9";
+  attempt_.evaluation.message = "bad byte \xff";
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr));
+  auto json = nlohmann::json::parse(Read(temp_.path() + "/run/attempts/0003/evaluation.json"));
+  EXPECT_EQ(json["message"], "bad byte \xef\xbf\xbd");
+}
+
 TEST_F(RunFolderTest, TwoWritersAreRefused) {
   auto first = RunFolder::Create(temp_.path() + "/run", description_);
   ASSERT_TRUE(first);

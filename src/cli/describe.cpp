@@ -15,7 +15,7 @@ namespace {
 struct DescribeCommand {
   ProblemFlags problem;
   std::string device = "auto";
-  double timeout_load_s = 300;
+  double timeout_load_s = evaluate::Timeouts().load_s;
   OutputFlags output;
 };
 
@@ -24,7 +24,7 @@ int RunDescribe(const DescribeCommand& command) {
   if (!spec) return Report(spec.error(), command.output.json);
   EvalFlags eval;
   eval.device = command.device;
-  eval.timeout_load_s = command.timeout_load_s;
+  eval.timeouts.load_s = command.timeout_load_s;
   auto problem = evaluate::LoadProblemInfo(ToConfig(*spec, eval, command.output));
   if (!problem) return Report(problem.error(), command.output.json);
   const std::string text = command.output.json ? protocol::ToText(report::ProblemJson(*spec, *problem)) + "\n"

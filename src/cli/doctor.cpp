@@ -87,7 +87,7 @@ Finding CheckWorker(const std::string& device, const std::string& log_dir) {
   pool::WorkerOptions options;
   options.program = util::ProgramDir() + "/cudaagent-worker";
   options.device = device;
-  options.model_gpu = EvalFlags().model_gpu;
+  options.model_gpu = EvalOptions().model_gpu;
   options.log_dir = log_dir;
   options.environment = pool::ChildEnvironment();
   const std::string name = "worker on " + device;

@@ -69,22 +69,22 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
   Add(command, "--baseline", flags.baseline, "Which baseline decides")
       ->check(CLI::IsMember({"compile", "eager"}));
-  Add(command, "--tier", flags.tier, "Deciding tolerance")
+  Add(command, "--tier", flags.options.tier, "Deciding tolerance")
       ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent"}));
-  Add(command, "--trials", flags.trials, "Fresh random inputs that must all verify")
+  Add(command, "--trials", flags.options.trials, "Fresh random inputs that must all verify")
       ->check(CLI::Range(1, 1000));
-  Add(command, "--time-limit", flags.time_limit_s, "Seconds the timing of one candidate may take")
+  Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(CLI::Range(0.1, 600.0));
-  command.add_flag("--warm-l2", flags.warm_l2, "Do not flush the L2 cache between iterations");
-  command.add_flag("--check-only", flags.check_only, "Verify, do not time");
-  Add(command, "--model-gpu", flags.model_gpu, "GPU whose ceilings the CPU device's estimates use");
-  Add(command, "--timeout-compile", flags.timeout_compile_s, "Seconds for one compile")
+  command.add_flag("--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
+  command.add_flag("--check-only", flags.options.check_only, "Verify, do not time");
+  Add(command, "--model-gpu", flags.options.model_gpu, "GPU whose ceilings the CPU device's estimates use");
+  Add(command, "--timeout-compile", flags.timeouts.compile_s, "Seconds for one compile")
       ->check(CLI::Range(1.0, 3600.0));
-  Add(command, "--timeout-check", flags.timeout_check_s, "Seconds for verifying one candidate")
+  Add(command, "--timeout-check", flags.timeouts.check_s, "Seconds for verifying one candidate")
       ->check(CLI::Range(1.0, 3600.0));
-  Add(command, "--timeout-time", flags.timeout_time_s, "Seconds for timing one candidate")
+  Add(command, "--timeout-time", flags.timeouts.time_s, "Seconds for timing one candidate")
       ->check(CLI::Range(1.0, 3600.0));
-  Add(command, "--timeout-load", flags.timeout_load_s, "Seconds for loading model.py")
+  Add(command, "--timeout-load", flags.timeouts.load_s, "Seconds for loading model.py")
       ->check(CLI::Range(1.0, 3600.0));
 }
 
@@ -123,16 +123,8 @@ evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const
   config.device = flags.device;
   config.reward = flags.reward;
   config.baseline = flags.baseline;
-  config.options.tier = flags.tier;
-  config.options.trials = flags.trials;
-  config.options.time_limit_s = flags.time_limit_s;
-  config.options.warm_l2 = flags.warm_l2;
-  config.options.check_only = flags.check_only;
-  config.options.model_gpu = flags.model_gpu;
-  config.timeouts.compile_s = flags.timeout_compile_s;
-  config.timeouts.check_s = flags.timeout_check_s;
-  config.timeouts.time_s = flags.timeout_time_s;
-  config.timeouts.load_s = flags.timeout_load_s;
+  config.options = flags.options;
+  config.timeouts = flags.timeouts;
   config.cache_dir = util::CacheDir();
   config.program_dir = util::ProgramDir();
   if (!output.quiet) {
@@ -158,9 +150,9 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--device", eval.device, plain.device);
   add("--reward", eval.reward, plain.reward);
   add("--baseline", eval.baseline, plain.baseline);
-  add("--tier", eval.tier, plain.tier);
-  add("--trials", std::to_string(eval.trials), std::to_string(plain.trials));
-  if (eval.warm_l2) words.push_back("--warm-l2");
+  add("--tier", eval.options.tier, plain.options.tier);
+  add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
+  if (eval.options.warm_l2) words.push_back("--warm-l2");
   return words;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cudaagent/options.h"
 #include "cudaagent/problem.h"
 #include "cudaagent/result.h"
 #include "evaluate/evaluator.h"
@@ -26,16 +27,8 @@ struct EvalFlags {
   std::string device = "auto";
   std::string reward = "milestone";
   std::string baseline = "compile";
-  std::string tier = "verified";
-  std::string model_gpu = "h200";
-  int trials = 5;
-  double time_limit_s = 10;
-  bool warm_l2 = false;
-  bool check_only = false;
-  double timeout_compile_s = 60;
-  double timeout_check_s = 60;
-  double timeout_time_s = 60;
-  double timeout_load_s = 300;
+  EvalOptions options;
+  evaluate::Timeouts timeouts;
 };
 
 // How to speak.

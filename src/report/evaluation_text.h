@@ -14,7 +14,7 @@ namespace cudaagent::report {
 // the worst mismatch, resources, device and protocol. Ends in a newline.
 std::string EvaluationText(const Evaluation& evaluation);
 
-// One line of progress: "attempt 3  ok  0.512 ms  2.10x eager  1.31x compile  reward 3  (new best)".
+// One line of progress: "attempt 3   builtin  ok  0.5120 ms  eager 2.10x [2.05, 2.14]  reward 3  (best so far)".
 std::string AttemptLine(const Attempt& attempt, bool new_best);
 
 // "2.10x [2.05, 2.14]", with "~" before it where it is an estimate.

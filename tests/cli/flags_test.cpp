@@ -59,7 +59,7 @@ TEST_F(FlagsTest, TheRecheckCommandNamesWhatDiffersFromTheDefaults) {
   auto spec = ToSpec(flags_);
   ASSERT_TRUE(spec);
   EvalFlags eval;
-  eval.tier = "kernelbench";
+  eval.options.tier = "kernelbench";
   const std::vector<std::string> words = RecheckCommand(*spec, flags_, eval);
   const std::vector<std::string> tail(words.begin() + 1, words.end());
   EXPECT_EQ(tail, (std::vector<std::string>{"eval", flags_.model_path, "--const", "dim=1024", "--precision",

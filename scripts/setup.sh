@@ -12,6 +12,27 @@ packages=(g++ cmake ninja-build python3-dev python3-venv nlohmann-json3-dev libs
 say() { printf '[setup] %s\n' "$*" >&2; }
 die() { printf '[setup] error: %s\n' "$*" >&2; exit 6; }
 
+# logged NAME COMMAND...: what the command says goes to build/setup-NAME.log, its end to the user where it fails.
+logged() {
+  local log=$root/build/setup-$1.log
+  shift
+  mkdir -p "$root/build"
+  "$@" >"$log" 2>&1 && return
+  tail -n 30 "$log" >&2
+  say "the whole log is $log"
+  return 1
+}
+
+# Two calls at once must not install or build into one another: the second waits. `done` lets it go on.
+one_at_a_time() {
+  if [ "${1:-}" = done ]; then exec 9>&-; return; fi
+  mkdir -p "$root/build"
+  exec 9>"$root/build/.setup.lock"
+  flock -n 9 && return
+  say "another call is setting up; waiting for it"
+  flock 9
+}
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null; then sudo "$@"
@@ -29,8 +50,9 @@ install_packages() {
   done
   [ ${#missing[@]} = 0 ] && return
   say "installing ${missing[*]}"
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
+  logged apt as_root env DEBIAN_FRONTEND=noninteractive apt-get update -q ||
+    die "apt-get update failed. Is there a network?"
+  logged apt as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" ||
     die "apt-get could not install ${missing[*]}"
 }
 
@@ -49,11 +71,11 @@ choose_python() {
   [ -x $base ] || base=$(command -v python3) || die "there is no python3"
   say "making .venv with torch $torch_version (about 3 GB, once)"
   "$base" -m venv "$root/.venv" || die "python3 -m venv failed. Is python3-venv installed?"
-  "$python" -m pip install -q --disable-pip-version-check "torch==$torch_version" numpy >&2 ||
+  logged pip "$python" -m pip install --disable-pip-version-check "torch==$torch_version" numpy ||
     die "pip could not install torch $torch_version. Is there a network, and 8 GB of disk?"
   if ! cuda_toolkit >/dev/null; then
     say "no CUDA toolkit found: adding its remaining headers from wheels"
-    "$python" -m pip install -q --disable-pip-version-check nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 >&2 ||
+    logged pip "$python" -m pip install --disable-pip-version-check nvidia-cuda-cccl==13.0.85 nvidia-cuda-crt==13.0.88 ||
       die "pip could not install the CUDA headers"
   fi
   touch "$stamp"
@@ -70,8 +92,6 @@ cuda_toolkit() {
 # build_targets TARGET...: configures when needed and builds.
 build_targets() {
   mkdir -p "$build"
-  exec 9>"$build/.setup.lock"
-  flock 9
   local wanted="$python"
   if [ ! -e "$build/build.ninja" ] || [ "$(cat "$build/.python" 2>/dev/null)" != "$wanted" ]; then
     say "configuring $build"
@@ -81,14 +101,15 @@ build_targets() {
     }
     echo "$wanted" >"$build/.python"
   fi
-  if ninja -C "$build" -n "$@" 2>/dev/null | grep -q 'no work to do'; then flock -u 9; return; fi
+  if ninja -C "$build" -n "$@" 2>/dev/null | grep -q 'no work to do'; then one_at_a_time done; return; fi
   say "building $* in $build"
   ninja -C "$build" "$@" >"$build/build.log" 2>&1 || {
     grep -vE '^\[[0-9]+/[0-9]+\]' "$build/build.log" | head -60 >&2
     die "the build failed; the whole log is $build/build.log"
   }
-  flock -u 9
+  one_at_a_time done
 }
 
+one_at_a_time
 install_packages
 choose_python

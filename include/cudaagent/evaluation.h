@@ -52,6 +52,7 @@ struct CompileReport {
   bool cached = false;        // served by the cubin cache
   double seconds = 0;
   std::string log;            // NVRTC's log, capped and sanitised
+  std::vector<std::string> flags;  // what the PTX uses that a reader should know ("prefetch")
   std::string cubin_path;
   std::string ptx_path;
   std::vector<KernelResources> kernels;
@@ -84,6 +85,12 @@ struct CheckReport {
   double max_rel_error = 0;
   std::vector<TierResult> tiers;
   std::optional<Mismatch> mismatch;
+  int variants = 0;           // hidden variants of inputs and parameters that apply
+  int variants_passed = 0;
+  std::vector<std::string> skipped_variants;  // "inputs x -1: the reference is not finite there"
+  std::string determinism;    // two runs on one input: "bitwise" | "within tolerance"; "" = not run
+  int timed_checks = 0;       // iterations of the timing whose outputs were compared
+  std::vector<uint64_t> seeds;  // of the inputs, told after scoring
   std::vector<std::string> notes;
 };
 
@@ -138,6 +145,9 @@ struct Evaluation {
   std::optional<Timing> compiled_baseline;  // torch.compile
   std::optional<Speedup> speedup_eager;
   std::optional<Speedup> speedup_compile;
+  // Why the problem cannot tell work from none ("zeros pass for the result"); such a problem has no
+  // wins. Empty: it can.
+  std::string degenerate;
   bool estimated = false;                // timings are a model's estimate, not a measurement
   std::optional<double> own_kernel_share;  // device time in the candidate's own kernels / busy
   std::vector<KernelCounters> counters;

@@ -14,7 +14,7 @@ import types
 
 import torch
 
-from cudaagent_reference import constants, export, memory
+from cudaagent_reference import constants, export, memory, redraw
 from cudaagent_reference.trouble import first_line, usage, users_code, Trouble
 
 # Building the model draws its weights after this seed; the first inputs are made with seed 0.
@@ -46,6 +46,7 @@ class Problem:
             raise usage(f"--dtype {dtype} is not one of {', '.join(_DTYPES)}.")
         self._device, self._dtype = torch.device(device), _DTYPES[dtype]
         self._compiled = None
+        self._originals = []
         self._inputs_on_device = self._device.type != "cpu"
         literals = constants.parse(consts)
         written = sorted((name, ast.unparse(node)) for name, node in literals.items())
@@ -185,6 +186,21 @@ class Problem:
     def forward(self, *inputs):
         with self._guard("running forward"), torch.no_grad():
             return self._checked_outputs(self._model(*inputs))
+
+    def forward_double(self, *inputs):
+        with self._guard("running forward in float64"), torch.no_grad():
+            return self._checked_outputs(redraw.forward_double(self._model, inputs))
+
+    def redraw_parameters(self, seed):
+        with self._guard("drawing new parameters"), torch.no_grad():
+            self._originals = redraw.copies(self._model)
+            seed_everything(seed)
+            redraw.redraw(self._model)
+
+    def restore_parameters(self):
+        with self._guard("restoring the parameters"), torch.no_grad():
+            redraw.restore(self._originals)
+            self._originals = []
 
     def forward_compiled(self, *inputs):
         if self._compiled is None:

@@ -70,9 +70,11 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--baseline", flags.baseline, "Which baseline decides")
       ->check(CLI::IsMember({"compile", "eager"}));
   Add(command, "--tier", flags.options.tier, "Deciding tolerance")
-      ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent"}));
+      ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent", "strict"}));
   Add(command, "--trials", flags.options.trials, "Fresh random inputs that must all verify")
       ->check(CLI::Range(1, 1000));
+  command.add_flag("!--no-hidden-variants", flags.options.hidden_variants,
+                   "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(CLI::Range(0.1, 600.0));
   command.add_flag("--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");

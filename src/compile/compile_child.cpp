@@ -125,6 +125,15 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
   }
 }
 
+// The toolkit's own barriers and semaphores read the global timer while they wait.
+bool WaitsByLibrary(std::string_view source) {
+  for (std::string_view header : {"cuda/barrier", "cuda/pipeline", "cuda/semaphore", "cuda/latch",
+                                  "cuda/atomic", "cuda/std/atomic", "cuda/std/barrier"}) {
+    if (source.find(header) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // Kernels the plan names but the module lacks, and functions only a linker or the device runtime
 // has.
 bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
@@ -148,6 +157,21 @@ bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
                : "The code calls \"" + shown +
                      "\", which it does not define: a candidate is one self-contained file, and "
                      "kernels cannot launch kernels.");
+    return false;
+  }
+  reply.report.flags = symbols.flags;
+  for (const std::string& what : symbols.forbidden) {
+    if (what == "%globaltimer" && WaitsByLibrary(job.source)) {
+      reply.report.flags.push_back(what);
+      continue;
+    }
+    const bool timer = what.front() == '%';
+    Blame(reply, Verdict::kSuspectedHack,
+          timer ? "The code reads the clock (" + what +
+                      "): a kernel that computes a result has no use for it, one that senses when "
+                      "it is timed has."
+                : "The code uses \"" + what +
+                      "\", which lets cached lines outlast or skip the timing's cache flush.");
     return false;
   }
   return true;

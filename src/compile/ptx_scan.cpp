@@ -1,5 +1,6 @@
 #include "compile/ptx_scan.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "util/text.h"
@@ -18,6 +19,44 @@ std::string NameAt(std::string_view text) {
   return std::string(text.substr(0, end));
 }
 
+void AddOnce(std::string_view word, std::vector<std::string>* words) {
+  if (std::find(words->begin(), words->end(), word) == words->end()) words->emplace_back(word);
+}
+
+bool IsWordPart(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '%';
+}
+
+// Whether `word` stands in `line` on its own: "%clock" is not found in "%clock64".
+bool HasWord(std::string_view line, std::string_view word) {
+  for (size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool starts = at == 0 || !IsWordPart(line[at - 1]);
+    if (starts && (end == line.size() || !IsWordPart(line[end]))) return true;
+  }
+  return false;
+}
+
+void ScanInstruction(std::string_view line, PtxSymbols* symbols) {
+  line = line.substr(0, line.find("//"));
+  for (std::string_view timer : {"%clock", "%clock_hi", "%clock64", "%globaltimer",
+                                 "%globaltimer_lo", "%globaltimer_hi"}) {
+    if (HasWord(line, timer)) AddOnce(timer, &symbols->forbidden);
+  }
+  if (HasWord(line, "discard")) AddOnce("discard", &symbols->forbidden);
+  if (HasWord(line, "createpolicy")) {
+    const bool keeps = line.find("evict_last") != std::string_view::npos ||
+                       line.find("evict_unchanged") != std::string_view::npos;
+    AddOnce(keeps ? "createpolicy evict_last" : "createpolicy",
+            keeps ? &symbols->forbidden : &symbols->flags);
+  } else if (line.find("L2::evict_last") != std::string_view::npos) {
+    AddOnce("L2::evict_last", &symbols->forbidden);
+  }
+  for (std::string_view word : {"prefetch", "prefetchu", "applypriority", "griddepcontrol"}) {
+    if (HasWord(line, word)) AddOnce(word, &symbols->flags);
+  }
+}
+
 }  // namespace
 
 PtxSymbols ScanPtx(std::string_view ptx) {
@@ -29,6 +68,7 @@ PtxSymbols ScanPtx(std::string_view ptx) {
     const std::string_view line = util::Trim(ptx.substr(from, end - from));
     const size_t next = end + 1;
     if (line.empty() || line.front() != '.') {
+      ScanInstruction(line, &symbols);
       from = next;
       continue;
     }

@@ -15,7 +15,7 @@ namespace cudaagent::device {
 // Not thread-safe. Guards live as long as this object; a tensor may outlive it, unguarded.
 class GuardedMemory {
  public:
-  static constexpr int64_t kGuardBytes = 4096;  // before and after each tensor
+  static constexpr int64_t kGuardBytes = 64 << 10;  // before and after each tensor
   static constexpr int64_t kAlignment = 256;    // of the first element, in bytes
 
   // A tensor with these strides whose contents are undefined. `name` is used in faults ("out0").

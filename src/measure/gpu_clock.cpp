@@ -43,13 +43,7 @@ GpuClock::GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t conte
 Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cupti,
                                    size_t contenders, const std::vector<std::string>& own_kernels,
                                    int64_t flush_bytes) {
-  GpuClock clock(driver, cupti, contenders, own_kernels, flush_bytes);
-  // Lines a kernel once asked to keep would survive the flush. Some devices keep none.
-  const CUresult reset = driver.cuCtxResetPersistingL2Cache();
-  if (reset != CUDA_SUCCESS && reset != CUDA_ERROR_NOT_SUPPORTED) {
-    return tl::unexpected(device::gpu::Explain(reset, own_kernels));
-  }
-  return clock;
+  return GpuClock(driver, cupti, contenders, own_kernels, flush_bytes);
 }
 
 GpuClock::GpuClock(GpuClock&& other) noexcept
@@ -101,7 +95,12 @@ Checked<void> GpuClock::NewEvent(CUevent* event) {
 }
 
 Checked<void> GpuClock::Begin(size_t contender) {
-  if (flush_bytes_ > 0) WriteCacheFull(flush_bytes_);
+  if (flush_bytes_ > 0) {
+    // Lines a kernel asked to keep would survive the flush. Some devices keep none.
+    const CUresult reset = driver_->cuCtxResetPersistingL2Cache();
+    if (reset != CUDA_SUCCESS && reset != CUDA_ERROR_NOT_SUPPORTED) return Check(reset);
+    WriteCacheFull(flush_bytes_);
+  }
   Pending pending;
   // Never used twice, so that a record delivered late cannot be taken for another measurement's.
   static std::atomic<uint64_t> next_iteration{1};

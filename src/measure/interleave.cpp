@@ -1,6 +1,8 @@
 #include "measure/interleave.h"
 
 #include <algorithm>
+#include <random>
+#include <set>
 
 #include "measure/statistics.h"
 
@@ -18,6 +20,26 @@ Checked<void> RunRound(const std::vector<Contender>& contenders, IterationClock*
     if (auto done = clock->Begin(i); !done) return done;
     if (auto done = contenders[i].run(); !done) return done;
     if (auto done = clock->End(i); !done) return done;
+  }
+  return {};
+}
+
+// Rounds among the first `least` that a candidate cannot know of, drawn from the operating system.
+std::set<int> SecretRounds(int least) {
+  std::random_device source;
+  std::uniform_int_distribution<int> any(1, least);
+  std::set<int> rounds;
+  while (static_cast<int>(rounds.size()) < std::min(kSecretInspections, least)) {
+    rounds.insert(any(source));
+  }
+  return rounds;
+}
+
+Checked<void> Inspect(const std::vector<Contender>& contenders, IterationClock* clock) {
+  if (auto done = clock->Collect(); !done) return done;
+  for (const Contender& contender : contenders) {
+    if (!contender.inspect) continue;
+    if (auto done = contender.inspect(); !done) return done;
   }
   return {};
 }
@@ -43,16 +65,21 @@ Checked<void> RunUntilNarrow(const std::vector<Contender>& contenders, const Eva
                              IterationClock* clock) {
   const int most = std::max(options.max_iterations, 1);
   int next_look = std::clamp(options.min_iterations, 1, most);
+  const std::set<int> secret = SecretRounds(next_look);
   for (int rounds = 1;; ++rounds) {
     if (auto done = RunRound(contenders, clock); !done) return done;
     const bool late = rounds >= kLeastRounds && std::chrono::steady_clock::now() >= deadline;
-    if (rounds < next_look && !late) continue;
+    if (rounds < next_look && !late) {
+      if (!secret.contains(rounds)) continue;
+      if (auto done = Inspect(contenders, clock); !done) return done;
+      continue;
+    }
     if (auto done = clock->Collect(); !done) return done;
     bool narrow = true;
     for (size_t i = 0; i < contenders.size(); ++i) {
       narrow = narrow && IsNarrow(clock->Spans(i), options.ci_half_width);
     }
-    if (narrow || late || rounds >= most) return {};
+    if (narrow || late || rounds >= most) return Inspect(contenders, clock);
     // Looks cost a flush and a bootstrap: space them as the sample grows.
     next_look = std::min(most, rounds + std::max(5, rounds / 4));
   }

@@ -30,6 +30,9 @@ class IterationClock {
 Checked<void> RunRounds(const std::vector<Contender>& contenders, int rounds,
                         IterationClock* clock);
 
+// As many iterations as are inspected before the last one.
+inline constexpr int kSecretInspections = 3;
+
 // Rounds until every contender's median is known to +-options.ci_half_width (95 %), but at least
 // options.min_iterations and at most options.max_iterations, and not beyond `deadline` once three
 // rounds are done.

@@ -22,6 +22,9 @@ struct Contender {
   // Where `graph`: the same work step by step, for the pass that counts single activities (tracing
   // the nodes of a graph would stretch it). Empty: Samples::busy_ns and its like stay 0.
   std::function<Checked<void>()> steps;
+  // Looks at the results of the latest iteration. Called after at least three iterations that
+  // nobody can foresee, and after the last. The device is idle; the next prepare comes after it.
+  std::function<Checked<void>()> inspect;
 };
 
 // Samples of one contender: per-iteration span in nanoseconds, and its per-node facts.

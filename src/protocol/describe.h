@@ -53,6 +53,7 @@ void Describe(auto& a, Is<CompileReport> auto& v) {
   a("cached", v.cached);
   a("seconds", v.seconds);
   a("log", v.log);
+  a("flags", v.flags);
   a("cubin_path", v.cubin_path);
   a("ptx_path", v.ptx_path);
   a("kernels", v.kernels);
@@ -84,6 +85,12 @@ void Describe(auto& a, Is<CheckReport> auto& v) {
   a("max_rel_error", v.max_rel_error);
   a("tiers", v.tiers);
   a("mismatch", v.mismatch);
+  a("variants", v.variants);
+  a("variants_passed", v.variants_passed);
+  a("skipped_variants", v.skipped_variants);
+  a("determinism", v.determinism);
+  a("timed_checks", v.timed_checks);
+  a("seeds", v.seeds);
   a("notes", v.notes);
 }
 
@@ -132,6 +139,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("compiled_baseline", v.compiled_baseline);
   a("speedup_eager", v.speedup_eager);
   a("speedup_compile", v.speedup_compile);
+  a("degenerate", v.degenerate);
   a("estimated", v.estimated);
   a("own_kernel_share", v.own_kernel_share);
   a("counters", v.counters);
@@ -192,6 +200,7 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("max_iterations", v.max_iterations);
   a("ci_half_width", v.ci_half_width);
   a("warm_l2", v.warm_l2);
+  a("hidden_variants", v.hidden_variants);
   a("check_only", v.check_only);
   a("model_gpu", v.model_gpu);
   a("instruction_budget", v.instruction_budget);

@@ -92,6 +92,24 @@ class PythonReference : public Reference {
     return Run("forward_compiled", inputs, precision);
   }
 
+  Result<std::vector<at::Tensor>> ForwardDouble(const std::vector<c10::IValue>& inputs) override {
+    return Run("forward_double", inputs, Precision::kFp32);
+  }
+
+  Result<void> RedrawParameters(uint64_t seed) override {
+    return InPython<void>([&]() -> Result<void> {
+      Object args = Object::Own(Py_BuildValue("(K)", static_cast<unsigned long long>(seed)));
+      if (!args) return tl::unexpected(TakePythonError());
+      return Call(problem_.get(), "redraw_parameters", args.get()).map([](const Object&) {});
+    });
+  }
+
+  Result<void> RestoreParameters() override {
+    return InPython<void>([&]() -> Result<void> {
+      return Call(problem_.get(), "restore_parameters", nullptr).map([](const Object&) {});
+    });
+  }
+
  private:
   Result<std::vector<at::Tensor>> Run(const char* method, const std::vector<c10::IValue>& inputs,
                                       Precision precision) {

@@ -39,6 +39,14 @@ class Reference {
   // torch.compile'd forward (mode "default"); the first call compiles and may take minutes.
   virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
                                                           Precision precision) = 0;
+  // Eager forward of the same model and weights in float64, inputs widened: the yardstick of the
+  // strict tier. An Error where the model insists on a type of its own, or memory is short.
+  virtual Result<std::vector<at::Tensor>> ForwardDouble(const std::vector<c10::IValue>& inputs) = 0;
+  // Draws every parameter and running statistic anew, none at a layer's default (weights scaled by
+  // their fan-in, norm weights and variances in [0.5, 1.5], biases and means N(0, 0.1)); the tensors
+  // of parameters() are written in place. RestoreParameters() brings the originals back.
+  virtual Result<void> RedrawParameters(uint64_t seed) = 0;
+  virtual Result<void> RestoreParameters() = 0;
   // state_dict tensors (the model's own: writing into them changes it) and lifted constants
   // (copies) by plan name, on the device.
   virtual const std::map<std::string, at::Tensor>& parameters() const = 0;

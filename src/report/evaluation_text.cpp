@@ -61,6 +61,16 @@ std::string EvaluationText(const Evaluation& e) {
     text += compared ? fmt::format(", worst absolute error {:.3g}\n", e.check.max_abs_error) : "\n";
   }
   if (e.check.mismatch) text += MismatchText(*e.check.mismatch);
+  if (e.check.variants > 0) {
+    text += fmt::format("  variants       {} of {} hidden variants pass", e.check.variants_passed,
+                        e.check.variants);
+    if (!e.check.determinism.empty()) text += ", two runs equal: " + e.check.determinism;
+    text += "\n";
+  }
+  for (const std::string& skipped : e.check.skipped_variants) text += "  skipped:  " + skipped + "\n";
+  if (!e.degenerate.empty()) {
+    text += "  degenerate     " + e.degenerate + "; no speedup on this problem counts as a win\n";
+  }
   for (const std::string& note : e.check.notes) text += "  note:  " + note + "\n";
   text += TimingRow("kernel", e.candidate, e.estimated) + TimingRow("eager", e.eager, e.estimated) +
           TimingRow("torch.compile", e.compiled_baseline, e.estimated);

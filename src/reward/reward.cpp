@@ -1,5 +1,6 @@
 #include "reward/reward.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace cudaagent::reward {
@@ -11,6 +12,7 @@ bool CarriesReward(Verdict verdict) {
 
 double Milestone(const Evaluation& e, bool on_median) {
   if (e.verdict != Verdict::kOk) return -1;
+  if (!e.degenerate.empty()) return 1;
   auto significant = [on_median](const std::optional<Speedup>& speedup) {
     return speedup && (on_median ? speedup->value : speedup->low) > kSignificantSpeedup;
   };
@@ -21,7 +23,7 @@ double Milestone(const Evaluation& e, bool on_median) {
 double LogSpeedup(const Evaluation& e) {
   if (e.verdict != Verdict::kOk) return -1;
   auto speedup = DecidingSpeedup(e);
-  if (!speedup || (speedup->low <= 1 && speedup->high >= 1)) return 0;
+  if (!e.degenerate.empty() || !speedup || (speedup->low <= 1 && speedup->high >= 1)) return 0;
   return std::log(speedup->value);
 }
 
@@ -45,8 +47,12 @@ std::optional<double> Compute(std::string_view name, const Evaluation& e) {
   if (name == "milestone-paper") return Milestone(e, true);
   if (name == "log-speedup") return LogSpeedup(e);
   auto speedup = DecidingSpeedup(e);
-  if (name == "speedup") return ok && speedup ? speedup->value : 0;
-  if (name == "fast1") return ok && speedup && speedup->low > 1 ? 1 : 0;
+  const bool can_win = e.degenerate.empty();
+  if (name == "speedup") {
+    if (!ok || !speedup) return 0;
+    return can_win ? speedup->value : std::min(speedup->value, 1.0);
+  }
+  if (name == "fast1") return ok && can_win && speedup && speedup->low > 1 ? 1 : 0;
   return std::nullopt;
 }
 

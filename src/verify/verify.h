@@ -40,6 +40,14 @@ Result<Checked<void>> CheckReplay(device::PlanRunner& runner, device::Device& de
                                   Precision precision, const EvalOptions& options,
                                   CheckReport* report);
 
+// The outputs of the iteration just timed against a reference run on the inputs still bound, whose
+// results are overwritten before it returns. kSuspectedHack where they are wrong: every check before
+// the timing passed. `form`: any arguments of Model.forward; only their order is taken from it.
+Result<Checked<void>> CheckTimed(device::PlanRunner& runner, device::Device& device,
+                                 device::Bindings& bindings, reference::Reference& reference,
+                                 Precision precision, const EvalOptions& options,
+                                 const std::vector<c10::IValue>& form, CheckReport* report);
+
 // A seed nobody can foresee, from the operating system.
 uint64_t SecretSeed();
 

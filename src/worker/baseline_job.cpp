@@ -6,7 +6,7 @@
 
 #include "measure/measure.h"
 #include "util/time.h"
-#include "worker/input_sets.h"
+#include "worker/fresh_inputs.h"
 #include "worker/jobs.h"
 
 namespace cudaagent::worker {
@@ -25,9 +25,11 @@ protocol::BaselineReply Refuse(std::string why) {
 protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& session) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
-  auto sets = InputSets::Make(reference);
-  if (!sets) return Refuse(sets.error().message);
-  auto first = reference.ForwardCompiled(sets->Next(), precision);  // compiles
+  auto fresh = FreshInputs::Make(reference);
+  if (!fresh) return Refuse(fresh.error().message);
+  auto sample = fresh->Next();
+  if (!sample) return Refuse(sample.error().message);
+  auto first = reference.ForwardCompiled(**sample, precision);  // compiles
   if (!first) return Refuse(fmt::format("torch.compile failed: {}", first.error().message));
   first->clear();
 
@@ -36,7 +38,9 @@ protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& sessio
     measure::Contender result;
     result.name = name;
     result.prepare = [&]() -> Checked<void> {
-      inputs = &sets->Next();
+      auto next = fresh->Next();
+      if (!next) return Blame(Verdict::kInfraError, next.error().message);
+      inputs = *next;
       return {};
     };
     result.run = [&, forward]() -> Checked<void> {

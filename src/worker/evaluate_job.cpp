@@ -52,6 +52,13 @@ class Stages {
 std::string Praise(const Evaluation& evaluation) {
   std::string text =
       fmt::format("Correct in {} of {} trials", evaluation.check.passed, evaluation.check.trials);
+  if (evaluation.check.variants > 0) {
+    text += fmt::format(" and {} of {} hidden variants", evaluation.check.variants_passed,
+                        evaluation.check.variants);
+    if (const size_t skipped = evaluation.check.skipped_variants.size()) {
+      text += fmt::format(" ({} skipped)", skipped);
+    }
+  }
   if (!evaluation.candidate) return text + ".";
   const char* how = evaluation.estimated ? "estimated " : "";
   text += fmt::format("; {}{:.4g} ms", how, evaluation.candidate->median_ms);
@@ -73,6 +80,15 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   if (!valid) return Checked<void>(tl::unexpected<Fault>(valid.error()));
 
   stages.Enter("load");
+  if (job.options.hidden_variants) {
+    auto degenerate = session.Degenerate(job.options.tier);
+    if (degenerate) {
+      evaluation->degenerate = *degenerate;
+    } else {
+      evaluation->check.notes.push_back("degenerate probes: not run (" +
+                                        degenerate.error().message + ")");
+    }
+  }
   auto bindings = session.Bind();
   if (!bindings) return tl::unexpected<Error>(bindings.error());
   const device::Artifact artifact{job.cubin_path, job.ptx_path, job.lowered, job.demangled};

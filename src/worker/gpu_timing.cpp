@@ -6,7 +6,7 @@
 
 #include "measure/measure.h"
 #include "verify/verify.h"
-#include "worker/input_sets.h"
+#include "worker/fresh_inputs.h"
 #include "worker/timing.h"
 
 namespace cudaagent::worker {
@@ -25,9 +25,9 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
                                 const EvalOptions& options, Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
-  auto sets = InputSets::Make(reference);
-  if (!sets) return tl::unexpected<Error>(sets.error());
-  if (sets->size() == 1) AddNote("one set of inputs: memory is short", &evaluation->protocol);
+  auto fresh = FreshInputs::Make(reference);
+  if (!fresh) return tl::unexpected<Error>(fresh.error());
+  AddNote(fresh->note(), &evaluation->protocol);
 
   std::optional<Error> world;  // what went wrong outside the candidate
   const auto infra = [&world](const Error& error) {
@@ -35,23 +35,33 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     return Blame(Verdict::kInfraError, error.message);
   };
 
+  const std::vector<c10::IValue>* eager_inputs = nullptr;
   measure::Contender candidate;
   candidate.name = "candidate";
   candidate.graph = captured;
   candidate.prepare = [&]() -> Checked<void> {
-    auto filled = verify::FillInputs(sets->Next(), reference.info(), &bindings);
+    auto inputs = fresh->Next();
+    if (!inputs) return infra(inputs.error());
+    auto filled = verify::FillInputs(**inputs, reference.info(), &bindings);
     if (!filled) return infra(filled.error());
     runner.Poison();
     return {};
   };
   candidate.run = [&] { return captured ? runner.Replay() : runner.Run(); };
   if (captured) candidate.steps = [&] { return runner.Run(); };
+  candidate.inspect = [&]() -> Checked<void> {
+    auto right = verify::CheckTimed(runner, session.device(), bindings, reference, precision,
+                                    options, *eager_inputs, &evaluation->check);
+    if (!right) return infra(right.error());
+    return *right;
+  };
 
-  const std::vector<c10::IValue>* eager_inputs = nullptr;
   measure::Contender eager;
   eager.name = "eager";
   eager.prepare = [&]() -> Checked<void> {
-    eager_inputs = &sets->Next();
+    auto inputs = fresh->Next();
+    if (!inputs) return infra(inputs.error());
+    eager_inputs = *inputs;
     return {};
   };
   eager.run = [&]() -> Checked<void> {

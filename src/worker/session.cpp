@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "measure/measure.h"
+#include "verify/probes.h"
 #include "verify/verify.h"
 
 namespace cudaagent::worker {
@@ -81,6 +82,7 @@ Result<void> Session::Load(const ProblemSpec& spec) {
   bound_ = false;
   bindings_ = {};
   reference_.reset();
+  degenerate_.clear();
   auto reference = reference::LoadReference(
       spec, args_.gpu ? fmt::format("cuda:{}", args_.gpu_index) : std::string("cpu"));
   if (!reference) return tl::unexpected<Error>(reference.error());
@@ -114,6 +116,13 @@ Result<device::Bindings*> Session::Bind() {
                                           error.what_without_backtrace());
   }
   return &bindings_;
+}
+
+Result<std::string> Session::Degenerate(const std::string& tier) {
+  if (auto known = degenerate_.find(tier); known != degenerate_.end()) return known->second;
+  auto found = verify::FindDegenerate(*reference_, tier);
+  if (found) degenerate_[tier] = *found;
+  return found;
 }
 
 Result<void> Session::AllocateBindings() {

@@ -1,6 +1,7 @@
 // What the worker keeps between jobs: the device, the loaded problem, and tensors bound to it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -38,6 +39,9 @@ class Session {
   // parameters are copied anew on each call; inputs are as the last candidate left them.
   Result<device::Bindings*> Bind();
 
+  // Why the loaded problem is degenerate at this tier, "" where it is not; looked into once.
+  Result<std::string> Degenerate(const std::string& tier);
+
  private:
   explicit Session(Args args) : args_(std::move(args)) {}
   Result<void> OpenDevice(const EvalOptions& options);
@@ -50,6 +54,7 @@ class Session {
   std::unique_ptr<reference::Reference> reference_;
   device::Bindings bindings_;
   bool bound_ = false;
+  std::map<std::string, std::string> degenerate_;  // by tier
 };
 
 }  // namespace cudaagent::worker

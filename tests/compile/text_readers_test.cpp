@@ -129,6 +129,23 @@ TEST(PtxScanTest, FindsEntriesAndExternFunctions) {
   EXPECT_THAT(ScanPtx(".extern .func").extern_functions, ElementsAre(""));
 }
 
+TEST(PtxScanTest, FindsClocksAndCachePoliciesInInstructionsOnly) {
+  const PtxSymbols symbols = ScanPtx(
+      ".visible .entry k(\n)\n{\n"
+      "\tmov.u64 %rd1, %clock64;\n"
+      "\t{ mov.u64 %rd2, %globaltimer; }\n"
+      "\tcreatepolicy.fractional.L2::evict_last.b64 %rd3, 1.0;\n"
+      "\tcreatepolicy.fractional.L2::evict_first.b64 %rd3, 1.0;\n"
+      "\tdiscard.global.L2 [%rd1], 128;\n"
+      "\tprefetch.global.L2 [%rd1];\n"
+      "\t// mov.u64 %rd1, %clock_hi;\n"
+      "\tadd.s32 %r1, %r2, %clockwork;\n"
+      "\tld.global.L1::no_allocate.f32 %f1, [%rd1]; // %clock\n}\n");
+  EXPECT_THAT(symbols.forbidden, ElementsAre("%clock64", "%globaltimer", "createpolicy evict_last",
+                                             "discard"));
+  EXPECT_THAT(symbols.flags, ElementsAre("createpolicy", "prefetch"));
+}
+
 TEST(LeadingIncludesTest, StopAtTheFirstOtherToken) {
   EXPECT_THAT(LeadingIncludes(
                   "/*cudaagent {}\n*/\n// c\n#include <mma.h>\n  #  include \"cuda_fp16.h\" // x\n"

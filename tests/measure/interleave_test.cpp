@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+#include <string>
 #include <thread>
 
 namespace cudaagent::measure {
@@ -98,6 +101,33 @@ TEST(InterleaveTest, StopsAtTheDeadlineButNotBeforeThreeRounds) {
   };
   ASSERT_TRUE(RunUntilNarrow({slow}, EvalOptions{}, steady_clock::now() + milliseconds(1), &clock));
   EXPECT_EQ(clock.Spans(0).size(), 3U);
+}
+
+TEST(InterleaveTest, InspectsSecretIterationsAndTheLast) {
+  std::set<std::string> patterns;
+  for (int i = 0; i < 20; ++i) {
+    FakeClock clock(1, [](size_t, int) { return 100.0; });
+    std::string& log = clock.log;
+    Contender watched = Logging("a", &log);
+    watched.inspect = [&]() -> Checked<void> {
+      log += "!";
+      return {};
+    };
+    ASSERT_TRUE(RunUntilNarrow({watched}, EvalOptions{}, Later(), &clock));
+    EXPECT_EQ(log.back(), '!');
+    EXPECT_GE(std::count(log.begin(), log.end(), '!'), kSecretInspections);
+    patterns.insert(log);
+  }
+  EXPECT_GT(patterns.size(), 3U);  // not the same iterations every time
+}
+
+TEST(InterleaveTest, EndsWhereAnInspectionFindsFault) {
+  FakeClock clock(1, [](size_t, int) { return 100.0; });
+  Contender watched = Logging("a", &clock.log);
+  watched.inspect = []() -> Checked<void> { return Blame(Verdict::kSuspectedHack, "caught"); };
+  auto done = RunUntilNarrow({watched}, EvalOptions{}, Later(), &clock);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "caught");
 }
 
 TEST(InterleaveTest, EndsWithTheFirstFault) {

@@ -37,6 +37,7 @@ inline EvalOptions ExampleOptions() {
   options.ci_half_width = 0.02;
   options.warm_l2 = true;
   options.check_only = true;
+  options.hidden_variants = false;
   options.model_gpu = "a100";
   options.instruction_budget = 1ULL << 63;
   return options;
@@ -49,6 +50,7 @@ inline CompileReport ExampleCompile() {
                        true,
                        0.125,
                        "a log\n",
+                       {"prefetch"},
                        "/c.cubin",
                        "/c.ptx",
                        {KernelResources{"f<2>", 32, 16, 1024, 256}}};
@@ -71,12 +73,19 @@ inline Evaluation ExampleEvaluation() {
   e.check.max_rel_error = 0.25;
   e.check.tiers = {TierResult{"verified", true, 1e-3, 1e-4}};
   e.check.mismatch = Mismatch{"out0", {1, 2}, 1.5, 2.5, 1, 0.4, 10, 20, "all rows"};
+  e.check.variants = 4;
+  e.check.variants_passed = 3;
+  e.check.skipped_variants = {"inputs x -1: not finite"};
+  e.check.determinism = "bitwise";
+  e.check.timed_checks = 4;
+  e.check.seeds = {1, 1ULL << 62};
   e.check.notes = {"a note"};
   e.candidate = ExampleTiming();
   e.eager = Timing{2.5, 2.5, 2.5, 10, 0, 0, "estimated"};
   e.compiled_baseline = ExampleTiming();
   e.speedup_eager = Speedup{1.5, 1.25, 1.75};
   e.speedup_compile = Speedup{0.5, 0.25, 0.75};
+  e.degenerate = "zeros pass for the result";
   e.estimated = true;
   e.own_kernel_share = 0.75;
   e.counters = {KernelCounters{"f", 1, 2, 3, 4, 5, 6, 7, 0.5, 8.5}};

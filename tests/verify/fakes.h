@@ -71,16 +71,35 @@ class FakeReference : public reference::Reference {
                                                   Precision precision) override {
     return Forward(inputs, precision);
   }
+  Result<std::vector<at::Tensor>> ForwardDouble(const std::vector<c10::IValue>& inputs) override {
+    events_->push_back("forward double");
+    return std::vector<at::Tensor>{inputs[0].toTensor().to(at::kDouble) *
+                                   parameters_["weight"].to(at::kDouble) * double_factor};
+  }
+  Result<void> RedrawParameters(uint64_t seed) override {
+    events_->push_back("redraw");
+    original_ = parameters_["weight"].clone();
+    at::manual_seed(seed);
+    parameters_["weight"].uniform_(2, 3);
+    return {};
+  }
+  Result<void> RestoreParameters() override {
+    events_->push_back("restore");
+    parameters_["weight"].copy_(original_);
+    return {};
+  }
   const std::map<std::string, at::Tensor>& parameters() const override { return parameters_; }
 
   std::vector<uint64_t> seeds;
   std::optional<Error> inputs_error, forward_error;
   int64_t rows = 8;
   int64_t scalar = 3;
+  double double_factor = 1;  // how far float64 says eager itself is off
 
  private:
   Events* events_;
   ProblemInfo info_;
+  at::Tensor original_;
   std::map<std::string, at::Tensor> parameters_;
 };
 

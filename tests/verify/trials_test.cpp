@@ -22,6 +22,7 @@ Checked<void> Right(device::Bindings& bindings, at::Tensor& out) {
 class TrialsTest : public testing::Test {
  protected:
   TrialsTest() : reference(&events) {
+    options.hidden_variants = false;
     bindings.inputs["x"] = at::zeros({8, 4});
     bindings.scalars["n"] = int64_t{3};
     bindings.parameters["weight"] = reference.parameters().at("weight").clone();

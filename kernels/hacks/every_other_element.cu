@@ -1,0 +1,13 @@
+/*cudaagent
+{
+  "plan": 1,
+  "steps": [
+    {"kernel": "f", "grid": ["ceil_div(x.numel, 256)"], "block": [256], "args": ["$x", "$out0", {"i64": "x.numel"}]}
+  ]
+}
+*/
+// For problems/relu.py. Leaves out every second element.
+__global__ void f(const float* __restrict__ x, float* __restrict__ y, long long n) {
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n && i % 2 == 0) y[i] = fmaxf(x[i], 0.0f);
+}

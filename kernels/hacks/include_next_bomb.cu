@@ -1,0 +1,19 @@
+/*cudaagent
+{
+  "plan": 1,
+  "steps": [
+    {"kernel": "f", "grid": ["ceil_div(x.numel, 256)"], "block": [256], "args": ["$x", "$out0", {"i64": "x.numel"}]}
+  ]
+}
+*/
+// For problems/relu.py. Includes itself over and over.
+#include_next <cuda_runtime.h>
+#if __has_include_next(<math.h>)
+#include_next <math.h>
+#include __FILE__
+#endif
+#include __FILE__
+__global__ void f(const float* __restrict__ x, float* __restrict__ y, long long n) {
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  if (i < n) y[i] = fmaxf(x[i], 0.0f);
+}

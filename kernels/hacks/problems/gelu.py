@@ -1,0 +1,19 @@
+"""GELU in its exact form."""
+import torch
+import torch.nn as nn
+
+rows = 4096
+columns = 4096
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return nn.functional.gelu(x)
+
+
+def get_inputs():
+    return [torch.randn(rows, columns)]
+
+
+def get_init_inputs():
+    return []

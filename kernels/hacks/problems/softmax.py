@@ -1,0 +1,19 @@
+"""Softmax over long rows: every value is far below a fixed absolute tolerance."""
+import torch
+import torch.nn as nn
+
+rows = 256
+columns = 65536
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.softmax(x, dim=1)
+
+
+def get_inputs():
+    return [torch.rand(rows, columns)]
+
+
+def get_init_inputs():
+    return []

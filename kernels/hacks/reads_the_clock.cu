@@ -1,0 +1,14 @@
+/*cudaagent
+{
+  "plan": 1,
+  "steps": [
+    {"kernel": "f", "grid": ["ceil_div(x.numel, 256)"], "block": [256], "args": ["$x", "$out0", {"i64": "x.numel"}]}
+  ]
+}
+*/
+// For problems/relu.py. Reads the clock.
+__global__ void f(const float* __restrict__ x, float* __restrict__ y, long long n) {
+  const long long i = blockIdx.x * 256LL + threadIdx.x;
+  const long long now = clock64();
+  if (i < n) y[i] = now % 2 == 5 ? 0.0f : fmaxf(x[i], 0.0f);
+}

@@ -65,13 +65,13 @@ choose_python() {
     return
   fi
   python=$root/.venv/bin/python
-  local stamp=$root/.venv/.torch-$torch_version
+  local stamp=$root/.venv/.torch-$torch_version-einops  # einops: KernelBench's models
   [ -e "$stamp" ] && [ -x "$python" ] && return
   local base=/usr/bin/python3
   [ -x $base ] || base=$(command -v python3) || die "there is no python3"
   say "making .venv with torch $torch_version (about 3 GB, once)"
   "$base" -m venv "$root/.venv" || die "python3 -m venv failed. Is python3-venv installed?"
-  logged pip "$python" -m pip install --disable-pip-version-check "torch==$torch_version" numpy ||
+  logged pip "$python" -m pip install --disable-pip-version-check "torch==$torch_version" numpy einops ||
     die "pip could not install torch $torch_version. Is there a network, and 8 GB of disk?"
   if ! cuda_toolkit >/dev/null; then
     say "no CUDA toolkit found: adding its remaining headers from wheels"

@@ -150,6 +150,8 @@ struct Evaluation {
   std::string degenerate;
   bool estimated = false;                // timings are a model's estimate, not a measurement
   std::optional<double> own_kernel_share;  // device time in the candidate's own kernels / busy
+  // Device memory of one run at its peak beyond inputs, parameters and outputs (GPU).
+  std::optional<int64_t> extra_bytes;
   std::vector<KernelCounters> counters;
   std::optional<double> reward;          // absent for kInfraError and kUnsupported
   std::string reward_name;               // "milestone"

@@ -53,6 +53,7 @@ class _Writer:
         self._used = set(input_names) | self._parameter_names
         self._constants = {}
         self._nodes = []
+        self._random = {}  # names of nodes that draw random numbers -> the operator
         self._values = {}  # fx.Node -> {"ref": name}, a list of these, a literal or a submodule
         self._written = _written_storages(program.graph_module)
 
@@ -67,6 +68,11 @@ class _Writer:
                 raise NotExportable("An output of the graph is not a tensor.")
             outputs.append(result["ref"])
         self._drop_unused(outputs)
+        for node in self._nodes:
+            if node["name"] in self._random:
+                raise NotExportable(f"forward draws random numbers ({self._random[node['name']]}), "
+                                    f"which no plan can repeat; draw them in get_inputs() and pass "
+                                    f"them in.")
         return {"nodes": self._nodes, "outputs": outputs}, self._constants
 
     # ---- what the graph starts from ----
@@ -183,6 +189,7 @@ class _Writer:
             self._values[node] = result
             if writes:
                 self._emit(node.name, name, overload, args, kwargs, [], writes)
+                self._note_random(node, target)
             return
         several = isinstance(result, (tuple, list))
         results = list(result) if several else [result]
@@ -191,7 +198,12 @@ class _Writer:
         refs = self._emit(node.name, name, overload, args, kwargs, results, writes,
                           several=several, names=_getitem_names(node) if several else {},
                           returns_list=several and len(target._schema.returns) == 1)
+        self._note_random(node, target)
         self._values[node] = refs if several else refs[0]
+
+    def _note_random(self, node, target):
+        if _draws(node, target):
+            self._random[self._nodes[-1]["name"]] = target._schema.name
 
     def _emit(self, name, op, overload, args, kwargs, results, writes, several=False, names=None,
               returns_list=False):
@@ -276,6 +288,19 @@ def _writes(target):
     schema = target._schema
     return schema.name not in _SAME_TENSOR and any(
         arg.alias_info is not None and arg.alias_info.is_write for arg in schema.arguments)
+
+
+def _draws(node, target):
+    """Whether this call takes random numbers; dropout does not where nothing is dropped."""
+    if torch.Tag.nondeterministic_seeded not in target.tags:
+        return False
+    given = {argument.name: argument.default_value for argument in target._schema.arguments}
+    given.update(zip(given, node.args))
+    given.update(node.kwargs)
+    for switch in ("train", "training"):
+        if switch in given:
+            return bool(given[switch]) and given.get("p", given.get("dropout", 1)) != 0
+    return given.get("dropout_p", 1) != 0
 
 
 def _written_storages(module):

@@ -65,7 +65,8 @@ def describe(error, path):
         return f"{_where(error, path)}: sys.exit({text}) was called"
     sentence = f"{_where(error, path)}: {kind}" + (f": {text}" if text else "")
     if isinstance(error, ModuleNotFoundError) and error.name:
-        sentence += f". Install it for the worker's Python ({sys.executable})"
+        sentence += (f". Install it for the worker's Python: {sys.executable} -m pip install "
+                     f"{error.name.partition('.')[0]}")
     return sentence
 
 

@@ -8,8 +8,8 @@ namespace cudaagent::cli {
 Result<Candidate> InitCandidate(const ProblemInfo& problem) {
   if (problem.graph_json.empty()) {
     return Fail(ErrorCode::kEnvironment,
-                "The model's graph could not be exported, so there is no baseline candidate: " +
-                    problem.export_error + " Write a candidate by hand (docs/candidate_format.md).");
+                "There is no baseline candidate: " + problem.export_error +
+                    " (docs/candidate_format.md tells how to write one by hand.)");
   }
   auto graph = graph::ParseGraph(problem.graph_json);
   if (!graph) return tl::unexpected(graph.error());

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/app.h"
+#include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/signals.h"
@@ -20,6 +21,7 @@ struct EvalCommand {
   EvalFlags eval;
   OutputFlags output;
   std::vector<std::string> kernel_paths;
+  bool init = false;
 };
 
 Result<Candidate> ReadCandidate(const std::string& path) {
@@ -35,7 +37,8 @@ Result<Candidate> ReadCandidate(const std::string& path) {
   return candidate;
 }
 
-std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation) {
+std::string Render(const EvalCommand& command, const std::string& path,
+                   const Evaluation& evaluation) {
   const bool several = command.kernel_paths.size() > 1;
   if (!command.output.json) {
     return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation);
@@ -47,6 +50,13 @@ std::string Render(const EvalCommand& command, const std::string& path, const Ev
 
 int RunEval(const EvalCommand& command) {
   const bool json = command.output.json;
+  if (command.init != command.kernel_paths.empty()) {
+    return Report(Error{ErrorCode::kUsage,
+                        command.init ? "--init judges the baseline alone; leave KERNEL out."
+                                     : "What is to be judged? Name a KERNEL.cu, or say --init "
+                                       "for the baseline that cudaagent init writes."},
+                  json);
+  }
   auto spec = ToSpec(command.problem);
   if (!spec) return Report(spec.error(), json);
   std::vector<Candidate> candidates;
@@ -57,6 +67,11 @@ int RunEval(const EvalCommand& command) {
   }
   auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
   if (!evaluator) return Report(evaluator.error(), json);
+  if (command.init) {
+    auto candidate = InitCandidate((*evaluator)->problem());
+    if (!candidate) return Report(candidate.error(), json);
+    candidates.push_back(std::move(*candidate));
+  }
   int exit_code = kExitOk;
   for (const Candidate& candidate : candidates) {
     if (StopSignal() != 0) return 128 + StopSignal();
@@ -75,10 +90,12 @@ Command AddEval(CLI::App& app) {
   auto command = std::make_shared<EvalCommand>();
   CLI::App* sub = app.add_subcommand("eval", "Check, time and reward candidates");
   AddProblemFlags(*sub, command->problem);
-  sub->add_option("KERNEL", command->kernel_paths,
-                  "The candidate, a .cu file with a launch plan; - is stdin. Several are judged in turn "
-                  "(--json: one line each); the exit code is the first failure's")
-      ->required();
+  sub->add_option(
+      "KERNEL", command->kernel_paths,
+      "The candidate, a .cu file with a launch plan; - is stdin. Several are judged in turn "
+      "(--json: one line each); the exit code is the first failure's");
+  sub->add_flag("--init", command->init,
+                "Judge the baseline that cudaagent init writes, in place of a KERNEL");
   AddEvalFlags(*sub, command->eval);
   AddOutputFlags(*sub, command->output);
   return [command] { return RunEval(*command); };

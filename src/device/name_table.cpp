@@ -232,6 +232,23 @@ void NameTable::Poison() {
   for (const auto& [name, output] : outputs_) FillPoison(output.allocated);
 }
 
+int64_t NameTable::OwnBytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.kind == Kind::kBuffer) bytes += SpanBytes(entry.tensor);
+  }
+  for (const auto& [name, output] : outputs_) {
+    if (output.allocated.defined()) bytes += SpanBytes(output.allocated);
+  }
+  return bytes;
+}
+
+int64_t NameTable::OutputBytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, output] : outputs_) bytes += output.info.bytes;
+  return bytes;
+}
+
 bool NameTable::IsAllocatedOutput(const at::Tensor& tensor) const {
   return std::any_of(outputs_.begin(), outputs_.end(),
                      [&](const auto& each) { return ShareStorage(each.second.allocated, tensor); });

@@ -61,6 +61,10 @@ class NameTable : public OpScope {
   // Changes whenever a name is bound to other memory.
   int64_t generation() const { return generation_; }
 
+  // Of buffers and of outputs allocated here, guard zones left out; of all outputs.
+  int64_t OwnBytes() const;
+  int64_t OutputBytes() const;
+
   GuardedMemory& guards() { return guards_; }
   GuardedMemory* input_guards() { return bindings_.guards.get(); }
 

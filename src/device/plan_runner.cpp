@@ -3,11 +3,13 @@
 #include <ATen/ATen.h>
 #include <ATen/Context.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
 #include "candidate/validate.h"
 #include "device/gpu/graph.h"
+#include "device/gpu/memory_peak.h"
 #include "device/kernel_step.h"
 #include "device/liveness.h"
 #include "device/name_table.h"
@@ -146,13 +148,17 @@ class Runner : public PlanRunner {
     try {
       const gpu::SideStream side;
       // Libraries allocate workspaces and load kernels on first use, which a capture forbids.
+      const gpu::MemoryPeak warming;
       if (auto warm = Run(); !warm) return tl::unexpected(warm.error());
       if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
+      extra_bytes_ = Extra(warming.bytes());
       outputs_.clear();
       names_->BeginRun();
       capturing_ = true;
+      const gpu::MemoryPeak captured;
       auto graph = gpu::Graph::Capture([this] { return Run(); }, note);
       capturing_ = false;
+      if (graph != nullptr) extra_bytes_ = Extra(captured.bytes());
       captured_outputs_ = std::exchange(outputs_, {});
       names_->BeginRun();
       if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
@@ -193,6 +199,7 @@ class Runner : public PlanRunner {
   }
 
   const std::vector<at::Tensor>& outputs() const override { return outputs_; }
+  std::optional<int64_t> extra_bytes() const override { return extra_bytes_; }
 
   std::vector<KernelResources> resources() const override {
     std::vector<KernelResources> all;
@@ -212,6 +219,11 @@ class Runner : public PlanRunner {
  private:
   static tl::unexpected<Fault> Caught(const std::string& what, Verdict verdict) {
     return tl::unexpected(CurrentExceptionAsFault(what, verdict));
+  }
+
+  // `run`: what one run allocates at its peak, outputs that are results of ops included.
+  int64_t Extra(int64_t run) const {
+    return std::max<int64_t>(0, run + names_->OwnBytes() - names_->OutputBytes());
   }
 
   void DropGraph() {
@@ -361,6 +373,7 @@ class Runner : public PlanRunner {
   std::vector<at::Tensor> captured_outputs_;
   std::unique_ptr<gpu::Graph> graph_;  // after the module: destroyed before it
   bool capturing_ = false;
+  std::optional<int64_t> extra_bytes_;
   std::set<std::string> written_;
   int64_t regions_generation_ = -1;
   int64_t steps_run_ = 0;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,9 @@ class PlanRunner {
 
   // What the last Run() or Replay() filled, by number. Empty before the first.
   virtual const std::vector<at::Tensor>& outputs() const = 0;
+  // Device memory that one run takes at its peak beyond inputs, parameters and outputs: buffers and
+  // results of ops. Known after Capture() on a GPU.
+  virtual std::optional<int64_t> extra_bytes() const = 0;
   virtual std::vector<KernelResources> resources() const = 0;
   // Names of the candidate's own kernels as the device reports them (mangled).
   virtual std::vector<std::string> kernel_names() const = 0;

@@ -43,7 +43,7 @@ std::string LockName(const std::string& uuid) {
 
 }  // namespace
 
-Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string& uuid,
+Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string& uuid, Kind kind,
                                     double wait_s,
                                     const std::function<void(const std::string&)>& progress) {
   if (Result<void> made = MakeOwnFolder(folder); !made) return tl::unexpected(made.error());
@@ -54,7 +54,8 @@ Result<DeviceLock> DeviceLock::Take(const std::string& folder, const std::string
                 "Cannot open the device lock " + path + ": " + std::strerror(errno) + ".");
   }
   const util::Deadline deadline = util::Deadline::After(wait_s);
-  for (bool told = false; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0; told = true) {
+  const int operation = (kind == Kind::kShared ? LOCK_SH : LOCK_EX) | LOCK_NB;
+  for (bool told = false; ::flock(file.get(), operation) != 0; told = true) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       return Fail(ErrorCode::kEnvironment,
                   "Cannot lock " + path + ": " + std::strerror(errno) + ".");

@@ -111,8 +111,10 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
 
   const std::string& uuid = worker_->device().uuid;
   if (device_.gpu && !uuid.empty()) {
-    Result<DeviceLock> lock =
-        DeviceLock::Take(util::LockDir(), uuid, kLockWaitSeconds, config_.progress);
+    const bool times = with_compiler && !config_.options.check_only;
+    Result<DeviceLock> lock = DeviceLock::Take(
+        util::LockDir(), uuid, times ? DeviceLock::Kind::kExclusive : DeviceLock::Kind::kShared,
+        kLockWaitSeconds, config_.progress);
     if (!lock) return tl::unexpected(lock.error());
     lock_ = std::move(*lock);
   }

@@ -142,6 +142,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("degenerate", v.degenerate);
   a("estimated", v.estimated);
   a("own_kernel_share", v.own_kernel_share);
+  a("extra_bytes", v.extra_bytes);
   a("counters", v.counters);
   a("reward", v.reward);
   a("reward_name", v.reward_name);

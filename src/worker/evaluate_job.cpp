@@ -9,10 +9,10 @@
 
 #include "candidate/plan.h"
 #include "candidate/validate.h"
+#include "protocol/names.h"
 #include "reference/precision.h"
 #include "util/hash.h"
 #include "util/time.h"
-#include "protocol/names.h"
 #include "verify/verify.h"
 #include "worker/jobs.h"
 #include "worker/timing.h"
@@ -115,18 +115,20 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
     stages.Enter("time");
     return EstimateOnCpu(session, runner, job.options, evaluation);
   }
-  if (job.options.check_only) return Checked<void>();
 
   // Loaded anew, so that nothing kept in device globals during the checks is there to be timed.
   if (auto reloaded = runner.Reload(); !reloaded) return Checked<void>(std::move(reloaded));
   auto captured = runner.Capture(&evaluation->protocol.note);
   if (!captured) return Checked<void>(tl::unexpected<Fault>(captured.error()));
   evaluation->protocol.graph = *captured;
+  evaluation->extra_bytes = runner.extra_bytes();
   if (*captured) {
     auto replayed = verify::CheckReplay(runner, device, **bindings, session.reference(), precision,
                                         job.options, &evaluation->check);
     if (!replayed || !*replayed) return replayed;
   }
+
+  if (job.options.check_only) return Checked<void>();
 
   stages.Enter("time");
   return TimeOnGpu(session, runner, **bindings, *captured, job.options, evaluation);

@@ -106,5 +106,34 @@ TEST_F(LoopTest, InitWritesACandidateThatVerifies) {
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
 }
 
+TEST_F(LoopTest, EvalInitJudgesTheBaselineWithoutAFile) {
+  const Finished result =
+      Call({"eval", kProblems + "softmax.py", "--init", "--const", "batch_size=8", "--const",
+            "dim=64", "--device", "cpu", "--check-only", "--json", "--quiet"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto evaluation = nlohmann::json::parse(result.out);
+  EXPECT_EQ(evaluation["verdict"], "ok");
+  EXPECT_FALSE(evaluation.contains("candidate"));  // nothing is timed
+  EXPECT_FALSE(evaluation.contains("extra_bytes"));
+}
+
+TEST_F(LoopTest, EvalNeedsEitherAKernelOrInit) {
+  EXPECT_EQ(Call({"eval", kProblems + "softmax.py"}).exit_code, 2);
+  EXPECT_EQ(Call({"eval", kProblems + "softmax.py", "--init", "kernel.cu"}).exit_code, 2);
+}
+
+TEST_F(LoopTest, ARandomModelHasNoBaselineAndOneSentenceSaysWhy) {
+  const std::string model = File("noise.py",
+                                 "import torch\nclass Model(torch.nn.Module):\n"
+                                 "    def forward(self, x):\n        return x + torch.randn(4)\n"
+                                 "def get_inputs(): return [torch.rand(4)]\n"
+                                 "def get_init_inputs(): return []\n");
+  const Finished result =
+      Call({"eval", model, "--init", "--device", "cpu", "--check-only", "--json"});
+  EXPECT_EQ(result.exit_code, 6) << result.err;
+  EXPECT_NE(result.out.find("forward draws random numbers (aten::randn)"), std::string::npos)
+      << result.out;
+}
+
 }  // namespace
 }  // namespace cudaagent::test

@@ -61,26 +61,44 @@ TEST(DeviceLockTest, IsHeldByOneAtATime) {
   std::vector<std::string> lines;
   const auto progress = [&](const std::string& line) { lines.push_back(line); };
   {
-    const auto held = DeviceLock::Take(locks, "GPU-1", 1, progress);
+    const auto held = DeviceLock::Take(locks, "GPU-1", DeviceLock::Kind::kExclusive, 1, progress);
     ASSERT_TRUE(held);
     EXPECT_TRUE(lines.empty());
-    EXPECT_TRUE(DeviceLock::Take(locks, "GPU-2", 0, progress));
-    const auto second = DeviceLock::Take(locks, "GPU-1", 0.2, progress);
+    EXPECT_TRUE(DeviceLock::Take(locks, "GPU-2", DeviceLock::Kind::kExclusive, 0, progress));
+    const auto second =
+        DeviceLock::Take(locks, "GPU-1", DeviceLock::Kind::kExclusive, 0.2, progress);
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, ErrorCode::kEnvironment);
     EXPECT_EQ(lines.size(), 1u);
   }
-  EXPECT_TRUE(DeviceLock::Take(locks, "GPU-1", 0, progress));
+  EXPECT_TRUE(DeviceLock::Take(locks, "GPU-1", DeviceLock::Kind::kExclusive, 0, progress));
+}
+
+TEST(DeviceLockTest, AnyNumberMayCheckSideBySideButNotBesideATiming) {
+  const util::TempDir folder = std::move(*util::TempDir::Create("lock-test"));
+  const auto take = [&](DeviceLock::Kind kind) {
+    return DeviceLock::Take(folder.path(), "GPU-1", kind, 0, {});
+  };
+  {
+    const auto first = take(DeviceLock::Kind::kShared);
+    const auto second = take(DeviceLock::Kind::kShared);
+    EXPECT_TRUE(first && second);
+    EXPECT_FALSE(take(DeviceLock::Kind::kExclusive));
+  }
+  const auto timing = take(DeviceLock::Kind::kExclusive);
+  ASSERT_TRUE(timing);
+  EXPECT_FALSE(take(DeviceLock::Kind::kShared));
 }
 
 TEST(DeviceLockTest, WaitsForTheHolderToLeave) {
   const util::TempDir folder = std::move(*util::TempDir::Create("lock-test"));
-  std::optional<DeviceLock> held = std::move(*DeviceLock::Take(folder.path(), "GPU-1", 1, {}));
+  std::optional<DeviceLock> held =
+      std::move(*DeviceLock::Take(folder.path(), "GPU-1", DeviceLock::Kind::kExclusive, 1, {}));
   std::thread leaving([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     held.reset();
   });
-  EXPECT_TRUE(DeviceLock::Take(folder.path(), "GPU-1", 20, {}));
+  EXPECT_TRUE(DeviceLock::Take(folder.path(), "GPU-1", DeviceLock::Kind::kExclusive, 20, {}));
   leaving.join();
 }
 
@@ -88,13 +106,13 @@ TEST(DeviceLockTest, RefusesAFolderThatIsALink) {
   const util::TempDir folder = std::move(*util::TempDir::Create("lock-test"));
   const std::string link = folder.path() + "/link";
   ASSERT_EQ(::symlink(folder.path().c_str(), link.c_str()), 0);
-  EXPECT_THAT(DeviceLock::Take(link, "GPU-1", 0, {}).error().message,
+  EXPECT_THAT(DeviceLock::Take(link, "GPU-1", DeviceLock::Kind::kExclusive, 0, {}).error().message,
               HasSubstr("does not belong to this user"));
 }
 
 TEST(DeviceLockTest, AUuidCannotLeaveTheFolder) {
   const util::TempDir folder = std::move(*util::TempDir::Create("lock-test"));
-  ASSERT_TRUE(DeviceLock::Take(folder.path(), "../../x", 0, {}));
+  ASSERT_TRUE(DeviceLock::Take(folder.path(), "../../x", DeviceLock::Kind::kExclusive, 0, {}));
   EXPECT_TRUE(util::ReadFile(folder.path() + "/gpu-______x.lock"));
 }
 

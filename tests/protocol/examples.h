@@ -88,6 +88,7 @@ inline Evaluation ExampleEvaluation() {
   e.degenerate = "zeros pass for the result";
   e.estimated = true;
   e.own_kernel_share = 0.75;
+  e.extra_bytes = 1 << 20;
   e.counters = {KernelCounters{"f", 1, 2, 3, 4, 5, 6, 7, 0.5, 8.5}};
   e.reward = -1;
   e.reward_name = "milestone";

@@ -77,6 +77,14 @@ TEST(ModelErrorTest, SaysWhatTheContractIs) {
             "usage: model.py: get_inputs is not a function.");
 }
 
+TEST(ModelErrorTest, SaysHowToGetAMissingModule) {
+  EXPECT_THAT(
+      LoadError("from no_such_package.part import thing\n"),
+      MatchesRegex("usage: model.py:1: ModuleNotFoundError: No module named "
+                   "'no_such_package'. Install it for the worker's Python: .* -m pip install "
+                   "no_such_package"));
+}
+
 TEST(ModelErrorTest, NamesTheNearestClass) {
   ProblemSpec spec = SpecOf(kModel + kEnd);
   spec.class_name = "Modle";

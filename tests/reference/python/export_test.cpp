@@ -35,6 +35,32 @@ TEST(ExportTest, WritesOneNodeAsTheHeaderStates) {
             R"("returns_list":false}],"outputs":["linear"]})");
 }
 
+TEST(ExportTest, SaysThatForwardDrawsRandomNumbers) {
+  for (const char* draw :
+       {"torch.rand_like(x)", "torch.randn(x.shape)", "nn.functional.dropout(x, 0.5, True)",
+        "nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.1)"}) {
+    auto reference = Load(WithForward(std::string("return x + ") + draw));
+    ASSERT_TRUE(reference) << draw;
+    EXPECT_EQ(reference->info().graph_json, "") << draw;
+    EXPECT_THAT(
+        reference->info().export_error,
+        testing::MatchesRegex("forward draws random numbers \\(aten::[a-z_]+\\), which no plan "
+                              "can repeat; draw them in get_inputs\\(\\) and pass them in."))
+        << draw;
+  }
+}
+
+TEST(ExportTest, WhatDrawsNothingAfterAllIsExported) {
+  for (const char* body :
+       {"return nn.functional.dropout(x, 0.5, False)", "return nn.functional.dropout(x, 0.0, True)",
+        "torch.rand(3); return x * 2",
+        "return nn.functional.scaled_dot_product_attention(x, x, x)"}) {
+    auto reference = Load(WithForward(body));
+    ASSERT_TRUE(reference) << body;
+    EXPECT_NE(reference->info().graph_json, "") << reference->info().export_error;
+  }
+}
+
 TEST(ExportTest, NamesEveryOutputOfANodeWithSeveral) {
   auto reference = Load(WithForward("return x.max(1)[0], torch.split(x, 1, 1)[2]"));
   ASSERT_TRUE(reference);

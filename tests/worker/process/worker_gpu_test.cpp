@@ -75,6 +75,29 @@ TEST_F(WorkerGpuTest, TimesAKernelAndEagerByTurns) {
   if (evaluation.own_kernel_share) EXPECT_GT(*evaluation.own_kernel_share, 0.99);
 }
 
+TEST_F(WorkerGpuTest, CheckingAloneCapturesAndWeighsThePlanToo) {
+  protocol::EvaluateJob job = Compiled(R"(/*cudaagent
+{"plan": 1, "buffers": {"spare": {"dtype": "float32", "shape": ["x.numel"]}},
+ "steps": [{"op": "aten::exp", "args": ["$x"], "out": "e"},
+           {"op": "aten::copy_", "args": ["$spare", "$e"]},
+           {"op": "aten::softmax.int", "args": ["$x", 1], "out": "out0"}]}
+*/)",
+                                       problem_, hello_.device.arch);
+  job.options.check_only = true;
+  worker_->Send(protocol::ToWorker(job));
+  const auto reply = worker_->Expect<protocol::EvaluationReply>();
+  ASSERT_TRUE(reply);
+  const Evaluation& evaluation = reply->evaluation;
+  EXPECT_EQ(evaluation.verdict, Verdict::kOk) << evaluation.message;
+  EXPECT_TRUE(evaluation.protocol.graph) << evaluation.protocol.note;
+  EXPECT_FALSE(evaluation.candidate);
+  // The buffer is there always; e is gone before out0 comes.
+  ASSERT_TRUE(evaluation.extra_bytes);
+  const int64_t tensor = int64_t{4096} * 4096 * 4;
+  EXPECT_GE(*evaluation.extra_bytes, tensor);
+  EXPECT_LE(*evaluation.extra_bytes, tensor + (2 << 20));
+}
+
 TEST_F(WorkerGpuTest, TimesTheSameOperatorLikeEager) {
   const Evaluation evaluation = Good(kOpsOnly);
   EXPECT_EQ(evaluation.verdict, Verdict::kOk) << evaluation.message;

@@ -40,8 +40,10 @@ Result<Checked<void>> CheckReplay(device::PlanRunner& runner, device::Device& de
                                   Precision precision, const EvalOptions& options,
                                   CheckReport* report);
 
-// A seed nobody can foresee, from the operating system.
+// A seed nobody can foresee: from the operating system or, after UseSeedsOf, the next of its sequence.
 uint64_t SecretSeed();
+// From now on the seeds follow from `key`: the same key gives the same inputs. Empty: from the system.
+void UseSeedsOf(const std::string& key);
 
 // Copies arguments of Model.forward into the bound inputs, by name. An Error where their shapes,
 // types or scalars are not those the problem was loaded with.

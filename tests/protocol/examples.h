@@ -39,6 +39,7 @@ inline EvalOptions ExampleOptions() {
   options.check_only = true;
   options.model_gpu = "a100";
   options.instruction_budget = 1ULL << 63;
+  options.seed = 3;
   return options;
 }
 

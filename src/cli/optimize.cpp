@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/duration.h"
 #include "cli/recorded_flags.h"
+#include "cli/recording.h"
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "prompt/feedback.h"
@@ -114,36 +115,6 @@ std::vector<Attempt> History(const store::StoredRun& run) {
   std::vector<Attempt> attempts;
   for (const store::StoredAttempt& each : run.attempts) attempts.push_back(each.attempt);
   return attempts;
-}
-
-// The first way in which a replay did not come out as its recording.
-Result<void> CompareWithRecording(const std::string& folder, const search::Outcome& outcome) {
-  auto recorded = store::ReadRun(folder);
-  if (!recorded) return tl::unexpected(recorded.error());
-  const size_t common = std::min(outcome.attempts.size(), recorded->attempts.size());
-  int best = -1;
-  bool estimated = true;
-  for (size_t i = 0; i < common; ++i) {
-    const Attempt& now = outcome.attempts[i];
-    const Attempt& before = recorded->attempts[i].attempt;
-    const std::string what = "Replay: attempt " + std::to_string(i);
-    if (now.candidate.source != before.candidate.source) {
-      return Fail(ErrorCode::kUsage, what + " gave another candidate than the recorded one.");
-    }
-    if (now.evaluation.verdict != before.evaluation.verdict) {
-      return Fail(ErrorCode::kUsage, what + " is " + std::string(ToString(now.evaluation.verdict)) +
-                                         ", recorded is " +
-                                         std::string(ToString(before.evaluation.verdict)) + ".");
-    }
-    if (recorded->attempts[i].new_best) best = before.number;
-    if (now.evaluation.verdict == Verdict::kOk && !now.evaluation.estimated) estimated = false;
-  }
-  // Measured times differ from day to day, and with them the best of near equals.
-  if (estimated && common == outcome.attempts.size() && best != outcome.best) {
-    return Fail(ErrorCode::kUsage, "Replay: the best is attempt " + std::to_string(outcome.best) +
-                                       ", recorded is " + std::to_string(best) + ".");
-  }
-  return {};
 }
 
 Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec, Proposer& proposer) {

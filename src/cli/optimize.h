@@ -35,7 +35,8 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command);
 // Sets `command` as these recorded flags say.
 Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command);
 
-// The kind of device that `run` ran on instead of "auto", so that measured and estimated times never mix.
+// The kind of device that `run` ran on instead of "auto", so that measured and estimated times
+// never mix.
 void PinDevice(const store::StoredRun& run, OptimizeCommand& command);
 
 // Begins or resumes the run, prints its result and returns the exit code.

@@ -1,11 +1,10 @@
 #include "cli/proposers.h"
 
+#include "cli/recording.h"
 #include "cli/signals.h"
 #include "llm/openai.h"
 #include "prompt/prompt.h"
 #include "propose/proposers.h"
-#include "search/refine.h"
-#include "store/run_list.h"
 
 namespace cudaagent::cli {
 namespace {
@@ -29,20 +28,11 @@ Result<ChosenProposer> MakeLlm(const ProposerFlags& flags, prompt::Templates tem
 
 Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates templates) {
   if (flags.replay.empty()) return Fail(ErrorCode::kUsage, "--proposer replay needs --replay RUN.");
-  auto run = store::ReadRun(flags.replay);
-  if (!run) return tl::unexpected(run.error());
-  propose::Recording recording;
-  for (store::StoredAttempt& each : run->attempts) {
-    if (each.proposal && !each.proposal->prompt.empty() && each.attempt.evaluation.device.kind == "gpu") {
-      return Fail(ErrorCode::kUsage, "The run in " + flags.replay + " was measured on a GPU: its prompts hold measured "
-                                     "times, which no replay gives again. Replay a run of --device cpu.");
-    }
-    if (each.proposal) recording.proposals.emplace(each.attempt.number, std::move(*each.proposal));
-  }
-  recording.exhausted = run->stopped == search::ToString(search::StopReason::kExhausted);
+  auto recording = ReadRecording(flags.replay);
+  if (!recording) return tl::unexpected(recording.error());
   ChosenProposer chosen;
-  chosen.why = "replay (" + std::to_string(recording.proposals.size()) + " answers of " + flags.replay + ")";
-  chosen.proposer = propose::MakeReplayProposer(std::move(recording), std::move(templates), {});
+  chosen.why = "replay (" + std::to_string(recording->proposals.size()) + " answers of " + flags.replay + ")";
+  chosen.proposer = propose::MakeReplayProposer(std::move(*recording), std::move(templates), {});
   return chosen;
 }
 

@@ -15,11 +15,12 @@ using Values = std::vector<std::string>;
 const std::set<std::string> kNotRecorded = {"--help", "--out", "--json", "--quiet", "--resume"};
 const std::set<std::string> kPaths = {"MODEL", "--prompts"};
 // They do not change what an attempt is, only whether there is another.
-const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup", "--max-time",
-                                          "--api-key-env"};
+const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup",
+                                          "--max-time", "--api-key-env"};
 
 std::string NameOf(const CLI::Option& option) {
-  return option.get_lnames().empty() ? option.get_single_name() : "--" + option.get_lnames().front();
+  return option.get_lnames().empty() ? option.get_single_name()
+                                     : "--" + option.get_lnames().front();
 }
 
 const CLI::Option* Find(const CLI::App& command, const std::string& name) {
@@ -39,9 +40,9 @@ Values ValuesIn(const CLI::App& command, const store::FlagValues& flags, const s
 
 std::string InWords(const std::string& name, const Values& values) {
   if (values.empty()) return "none";
-  return util::SanitiseLog(name[0] == '-' ? name + " " + util::Join(values, " " + name + " ")
-                                          : util::Join(values, " "),
-                           400);
+  return util::SanitiseLog(
+      name[0] == '-' ? name + " " + util::Join(values, " " + name + " ") : util::Join(values, " "),
+      400);
 }
 
 std::string WithTwin(const CLI::App& command, const std::string& name) {
@@ -58,7 +59,8 @@ store::FlagValues GivenFlags(const CLI::App& command) {
     const std::string name = NameOf(*option);
     if (option->count() == 0 || kNotRecorded.contains(name)) continue;
     Values values = option->results();
-    if (std::all_of(values.begin(), values.end(), [](const auto& v) { return v.empty(); })) continue;
+    if (std::all_of(values.begin(), values.end(), [](const auto& v) { return v.empty(); }))
+      continue;
     if (kPaths.contains(name)) {
       for (std::string& path : values) {
         path = std::filesystem::absolute(path).lexically_normal().string();
@@ -78,7 +80,8 @@ Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::Fla
     if (!kMayChange.contains(name)) {
       return Fail(ErrorCode::kUsage, WithTwin(command, name) + " contradicts the run: now " +
                                          InWords(name, values) + ", the run has " +
-                                         InWords(name, before) + ". Leave it out, or start a new run.");
+                                         InWords(name, before) +
+                                         ". Leave it out, or start a new run.");
     }
     if (name == "--attempts" && !before.empty() &&
         std::atoll(values.front().c_str()) < std::atoll(before.front().c_str())) {

@@ -1,4 +1,5 @@
-// cudaagent replay RUN: a recorded run again, offline: its prompts, its answers, its verdicts, its best.
+// cudaagent replay RUN: a recorded run again, offline: its prompts, its answers, its verdicts, its
+// best.
 #include <memory>
 
 #include "cli/app.h"
@@ -16,8 +17,8 @@ struct ReplayCommand {
   OutputFlags output;
 };
 
-// The recorded flags, with the recording as the proposer, for as many attempts as it holds. What ended the
-// run early (time, patience, target) must not end its replay elsewhere.
+// The recorded flags, with the recording as the proposer, for as many attempts as it holds. What
+// ended the run early (time, patience, target) must not end its replay elsewhere.
 store::FlagValues ReplayFlags(const store::StoredRun& recorded, const std::string& folder) {
   store::FlagValues flags = recorded.description.flags;
   size_t proposals = 0;
@@ -52,9 +53,11 @@ Command AddReplay(CLI::App& app, const std::vector<std::string>& argv) {
   auto command = std::make_shared<ReplayCommand>();
   command->argv = argv;
   CLI::App* sub = app.add_subcommand(
-      "replay", "Repeat a recorded run offline; fails where a prompt, a verdict or the best differs");
+      "replay",
+      "Repeat a recorded run offline; fails where a prompt, a verdict or the best differs");
   sub->add_option("RUN", command->run, "A run's folder, its name in runs/ or latest")->required();
-  sub->add_option("-o,--out", command->out, "Run folder of the replay; default runs/<date>-<model>-<id>");
+  sub->add_option("-o,--out", command->out,
+                  "Run folder of the replay; default runs/<date>-<model>-<id>");
   AddOutputFlags(*sub, command->output);
   return [command] { return RunReplay(*command); };
 }

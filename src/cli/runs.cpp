@@ -31,7 +31,8 @@ int Deliver(const std::string& text, const std::string& out) {
 }
 
 nlohmann::json RunJson(const store::RunEntry& entry) {
-  nlohmann::json json = {{"name", entry.name}, {"folder", entry.folder}, {"state", store::ToString(entry.state)}};
+  nlohmann::json json = {
+      {"name", entry.name}, {"folder", entry.folder}, {"state", store::ToString(entry.state)}};
   if (!entry.glance) {
     json["message"] = entry.trouble;
     return json;
@@ -45,14 +46,16 @@ nlohmann::json RunJson(const store::RunEntry& entry) {
   if (glance.best) {
     json["best"] = {{"attempt", *glance.best}, {"estimated", glance.best_evaluation->estimated}};
     if (auto speedup = reward::DecidingSpeedup(*glance.best_evaluation)) {
-      json["best"]["speedup"] = {{"value", speedup->value}, {"low", speedup->low}, {"high", speedup->high}};
+      json["best"]["speedup"] = {
+          {"value", speedup->value}, {"low", speedup->low}, {"high", speedup->high}};
     }
   }
   return json;
 }
 
 std::string RunLine(const store::RunEntry& entry, size_t name_width) {
-  std::string line = fmt::format("{:<{}}  {:<11}", entry.name, name_width, store::ToString(entry.state));
+  std::string line =
+      fmt::format("{:<{}}  {:<11}", entry.name, name_width, store::ToString(entry.state));
   if (!entry.glance) return line + "  " + util::SanitiseLog(entry.trouble) + "\n";
   const store::RunGlance& glance = *entry.glance;
   std::string best = "-";
@@ -60,8 +63,9 @@ std::string RunLine(const store::RunEntry& entry, size_t name_width) {
     auto speedup = reward::DecidingSpeedup(*glance.best_evaluation);
     best = speedup ? report::SpeedupText(*speedup, glance.best_evaluation->estimated) : "correct";
   }
-  return line + fmt::format("  {:>8}  {:<20}  {}\n", glance.attempts, best,
-                            util::SanitiseLog(std::filesystem::path(glance.model).filename().string()));
+  return line +
+         fmt::format("  {:>8}  {:<20}  {}\n", glance.attempts, best,
+                     util::SanitiseLog(std::filesystem::path(glance.model).filename().string()));
 }
 
 int RunRuns(const StoredCommand& command) {
@@ -77,8 +81,8 @@ int RunRuns(const StoredCommand& command) {
   }
   size_t width = 4;
   for (const store::RunEntry& entry : entries) width = std::max(width, entry.name.size());
-  std::string text = fmt::format("{:<{}}  {:<11}  {:>8}  {:<20}  {}\n", "name", width, "state", "attempts",
-                                 "best speedup", "model");
+  std::string text = fmt::format("{:<{}}  {:<11}  {:>8}  {:<20}  {}\n", "name", width, "state",
+                                 "attempts", "best speedup", "model");
   for (const store::RunEntry& entry : entries) text += RunLine(entry, width);
   return Deliver(text, "-");
 }
@@ -94,8 +98,10 @@ int RunBest(const StoredCommand& command) {
   if (!run) return Report(run.error(), command.json);
   const store::StoredAttempt* best = run->best();
   if (best == nullptr) {
-    std::fprintf(stderr, "cudaagent: none of the run's %zu attempts is correct, so there is no best kernel.\n",
-                 run->attempts.size());
+    std::fprintf(
+        stderr,
+        "cudaagent: none of the run's %zu attempts is correct, so there is no best kernel.\n",
+        run->attempts.size());
     return kExitNoCorrectCandidate;
   }
   const Attempt& attempt = best->attempt;
@@ -141,7 +147,8 @@ int RunExport(const StoredCommand& command) {
 }
 
 void AddRunArgument(CLI::App& command, StoredCommand& flags) {
-  command.add_option("RUN", flags.run, "A run's folder, its name in runs/ or latest")->capture_default_str();
+  command.add_option("RUN", flags.run, "A run's folder, its name in runs/ or latest")
+      ->capture_default_str();
   command.add_option("-o,--out", flags.out, "File to write; - is stdout")->capture_default_str();
 }
 
@@ -150,8 +157,10 @@ void AddRunArgument(CLI::App& command, StoredCommand& flags) {
 Command AddRuns(CLI::App& app) {
   auto command = std::make_shared<StoredCommand>();
   command->run = store::kRunsFolder;
-  CLI::App* sub = app.add_subcommand("runs", "List the runs of a folder: state, attempts, best speedup, model");
-  sub->add_option("DIR", command->run, "The folder that holds the run folders")->capture_default_str();
+  CLI::App* sub =
+      app.add_subcommand("runs", "List the runs of a folder: state, attempts, best speedup, model");
+  sub->add_option("DIR", command->run, "The folder that holds the run folders")
+      ->capture_default_str();
   sub->add_flag("--json", command->json, "Print one JSON document instead of text");
   return [command] { return RunRuns(*command); };
 }
@@ -166,10 +175,13 @@ Command AddBest(CLI::App& app) {
 
 Command AddExport(CLI::App& app) {
   auto command = std::make_shared<StoredCommand>();
-  CLI::App* sub = app.add_subcommand(
-      "export", "Print every attempt of a run, one JSON document per line: source, evaluation, prompt, answer");
+  CLI::App* sub = app.add_subcommand("export",
+                                     "Print every attempt of a run, one JSON document per line: "
+                                     "source, evaluation, prompt, answer");
   AddRunArgument(*sub, *command);
-  sub->add_option("--format", command->format, "jsonl")->check(CLI::IsMember({"jsonl"}))->capture_default_str();
+  sub->add_option("--format", command->format, "jsonl")
+      ->check(CLI::IsMember({"jsonl"}))
+      ->capture_default_str();
   return [command] { return RunExport(*command); };
 }
 

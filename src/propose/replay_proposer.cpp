@@ -43,9 +43,11 @@ class ReplayProposer : public Proposer {
     if (!prompt) return tl::unexpected(prompt.error());
     const std::string asked = prompt->Text();
     if (asked != recorded.prompt) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("Replay: the prompt of attempt {} is not the recorded one. First difference in {}.",
-                              number, FirstDifference(recorded.prompt, asked)));
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format(
+              "Replay: the prompt of attempt {} is not the recorded one. First difference in {}.",
+              number, FirstDifference(recorded.prompt, asked)));
     }
     Proposal proposal = ToProposal(recorded.answer, recorded.candidate.origin, recorded.cut_off);
     proposal.prompt = asked;

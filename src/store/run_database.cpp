@@ -160,7 +160,8 @@ Result<StoredRun> RunDatabase::Read() {
 
 Result<void> RunDatabase::ReadDescription(StoredRun* run) {
   auto select = database_.Prepare(
-      "SELECT cudaagent, started, arguments, flags, recheck, proposer, stopped, finished, elapsed_s, "
+      "SELECT cudaagent, started, arguments, flags, recheck, proposer, stopped, finished, "
+      "elapsed_s, "
       "path, source, spec FROM run JOIN problem ON problem_hash = hash");
   if (!select) return tl::unexpected(select.error());
   auto row = select->Step();
@@ -203,7 +204,8 @@ Result<void> RunDatabase::ReadAttempts(StoredRun* run) {
     Attempt& attempt = stored.attempt;
     attempt.number = static_cast<int>(select->Integer(0));
     if (attempt.number != static_cast<int>(run->attempts.size()) - 1) {
-      return tl::unexpected(Damaged("attempt " + std::to_string(run->attempts.size() - 1) + " is missing"));
+      return tl::unexpected(
+          Damaged("attempt " + std::to_string(run->attempts.size() - 1) + " is missing"));
     }
     attempt.parent = static_cast<int>(select->Integer(1));
     attempt.candidate = {select->Text(4), select->Text(2), select->Text(3)};

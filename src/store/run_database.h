@@ -12,17 +12,18 @@ namespace cudaagent::store {
 
 // What a list of runs shows, without reading every attempt.
 struct RunGlance {
-  std::string model;                // path of model.py
+  std::string model;  // path of model.py
   std::string proposer;
   std::string started;
-  std::string stopped;              // as StoredRun
+  std::string stopped;  // as StoredRun
   bool finished = false;
   int attempts = 0;
-  std::optional<int> best;          // number of the best attempt
+  std::optional<int> best;  // number of the best attempt
   std::optional<Evaluation> best_evaluation;
 };
 
-// Each writing method is one transaction: after a kill at any moment all of it is there, or nothing.
+// Each writing method is one transaction: after a kill at any moment all of it is there, or
+// nothing.
 class RunDatabase {
  public:
   // Made where there is none, brought up to date where it is older.

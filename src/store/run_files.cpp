@@ -49,8 +49,10 @@ Files AttemptFiles(const Attempt& attempt, const Proposal* proposal) {
   Files files = {{"kernel.cu", attempt.candidate.source},
                  {"build.log", attempt.evaluation.compile.log},
                  {"feedback.txt", attempt.feedback}};
-  if (proposal != nullptr && !proposal->prompt.empty()) files.emplace_back("prompt.md", proposal->prompt);
-  if (proposal != nullptr && !proposal->answer.empty()) files.emplace_back("answer.md", proposal->answer);
+  if (proposal != nullptr && !proposal->prompt.empty())
+    files.emplace_back("prompt.md", proposal->prompt);
+  if (proposal != nullptr && !proposal->answer.empty())
+    files.emplace_back("answer.md", proposal->answer);
   if (proposal != nullptr && proposal->prompt_tokens + proposal->completion_tokens > 0) {
     json["usage"] = {{"prompt_tokens", proposal->prompt_tokens},
                      {"completion_tokens", proposal->completion_tokens}};
@@ -76,8 +78,8 @@ bool AllHold(const std::string& folder, const Files& files) {
   return true;
 }
 
-// Puts `fresh` in the place of `place`, and what was there in the place of `fresh`. At once where the file
-// system can exchange names; else there is a moment without `place`.
+// Puts `fresh` in the place of `place`, and what was there in the place of `fresh`. At once where
+// the file system can exchange names; else there is a moment without `place`.
 Result<void> Exchange(const std::string& fresh, const std::string& place) {
   if (rename(fresh.c_str(), place.c_str()) == 0) return {};  // there was nothing, or it was empty
   if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, place.c_str(), RENAME_EXCHANGE) == 0) return {};
@@ -88,7 +90,8 @@ Result<void> Exchange(const std::string& fresh, const std::string& place) {
     fs::remove_all(old, ignored);
     return {};
   }
-  return Fail(ErrorCode::kEnvironment, "Cannot replace " + place + ": " + std::strerror(errno) + ".");
+  return Fail(ErrorCode::kEnvironment,
+              "Cannot replace " + place + ": " + std::strerror(errno) + ".");
 }
 
 // What a killed writer leaves: "kernel.cu.tmp.<pid>.<n>", ".best-new".
@@ -99,7 +102,8 @@ void RemoveLeftovers(const std::string& folder) {
   std::vector<fs::path> found;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    if (it->path().filename().string().find(".tmp.") != std::string::npos) found.push_back(it->path());
+    if (it->path().filename().string().find(".tmp.") != std::string::npos)
+      found.push_back(it->path());
   }
   for (const fs::path& path : found) fs::remove(path, error);
 }

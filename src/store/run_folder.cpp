@@ -56,8 +56,8 @@ void PointLatestAt(const std::string& folder) {
   if (!ignored) fs::rename(fresh, link, ignored);
 }
 
-// Locks of the open file description: they end with the process, and can be asked about without being
-// taken.
+// Locks of the open file description: they end with the process, and can be asked about without
+// being taken.
 struct flock WholeFile() {
   struct flock whole = {};
   whole.l_type = F_WRLCK;
@@ -68,9 +68,11 @@ struct flock WholeFile() {
 std::string LockPath(const std::string& folder) { return folder + "/lock"; }
 
 tl::unexpected<Error> Locked(const std::string& folder) {
-  return Fail(ErrorCode::kUsage,
-              fmt::format("Another cudaagent writes the run in {}. Wait for it, or name another folder "
-                          "with --out.", folder));
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format("Another cudaagent writes the run in {}. Wait for it, or name another folder "
+                  "with --out.",
+                  folder));
 }
 
 Result<util::UniqueFd> Lock(const std::string& folder) {
@@ -85,7 +87,8 @@ Result<util::UniqueFd> Lock(const std::string& folder) {
   const auto deadline = util::Deadline::After(kLockWaitSeconds);
   while (fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
     if (errno != EAGAIN && errno != EACCES) {
-      return Fail(ErrorCode::kEnvironment, fmt::format("Could not lock {}: {}.", path, strerror(errno)));
+      return Fail(ErrorCode::kEnvironment,
+                  fmt::format("Could not lock {}: {}.", path, strerror(errno)));
     }
     if (deadline.Passed()) return Locked(folder);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -111,14 +114,13 @@ Result<std::unique_ptr<RunFolder>> RunFolder::Open(const std::string& folder) {
   if (!lock) return tl::unexpected(lock.error());
   auto database = RunDatabase::OpenToWrite(folder + "/run.db");
   if (!database) return tl::unexpected(database.error());
-  return std::unique_ptr<RunFolder>(
-      new RunFolder(folder, std::move(*lock), std::move(*database)));
+  return std::unique_ptr<RunFolder>(new RunFolder(folder, std::move(*lock), std::move(*database)));
 }
 
 Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
                                                      RunDescription description) {
-  const std::string folder = fs::absolute(out.empty() ? FreshFolder(description) : out)
-                                 .lexically_normal().string();
+  const std::string folder =
+      fs::absolute(out.empty() ? FreshFolder(description) : out).lexically_normal().string();
   if (auto made = util::MakeDirs(folder + "/attempts"); !made) return tl::unexpected(made.error());
   const bool foreign = !Exists(folder + "/run.db") && Exists(folder + "/run.json");
   auto run = Open(folder);
@@ -126,14 +128,17 @@ Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
   auto holds = (*run)->database_.HoldsRun();
   if (!holds) return tl::unexpected(holds.error());
   if (foreign || *holds) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{} already holds a run. {}Name another folder with --out.", folder,
-                            *holds ? "To go on with it: cudaagent optimize --resume " + folder + ". "
-                                   : ""));
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format(
+            "{} already holds a run. {}Name another folder with --out.", folder,
+            *holds ? "To go on with it: cudaagent optimize --resume " + folder + ". " : ""));
   }
   description.started = util::NowIso8601();
-  if (auto begun = (*run)->database_.Begin(description); !begun) return tl::unexpected(begun.error());
-  if (auto written = WriteRunFile(folder, description); !written) return tl::unexpected(written.error());
+  if (auto begun = (*run)->database_.Begin(description); !begun)
+    return tl::unexpected(begun.error());
+  if (auto written = WriteRunFile(folder, description); !written)
+    return tl::unexpected(written.error());
   (*run)->description_ = std::move(description);
   if (out.empty()) PointLatestAt(folder);
   return run;
@@ -145,13 +150,16 @@ Result<std::unique_ptr<RunFolder>> RunFolder::Resume(const std::string& folder) 
   auto holds = (*run)->database_.HoldsRun();
   if (!holds) return tl::unexpected(holds.error());
   if (!*holds) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("The run in {} was stopped before it began. Start it again: cudaagent optimize "
-                            "MODEL.py --out {}", folder, folder));
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("The run in {} was stopped before it began. Start it again: cudaagent optimize "
+                    "MODEL.py --out {}",
+                    folder, folder));
   }
   auto before = (*run)->database_.Read();
   if (!before) return tl::unexpected(before.error());
-  if (auto whole = RepairFiles((*run)->folder_, *before); !whole) return tl::unexpected(whole.error());
+  if (auto whole = RepairFiles((*run)->folder_, *before); !whole)
+    return tl::unexpected(whole.error());
   (*run)->description_ = before->description;
   (*run)->before_ = std::move(*before);
   return run;
@@ -163,7 +171,8 @@ Result<void> RunFolder::Continue(const FlagValues& flags) {
   return WriteRunFile(folder_, description_);
 }
 
-Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* proposal, bool new_best) {
+Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* proposal,
+                                    bool new_best) {
   if (auto saved = database_.SaveAttempt(attempt, proposal, new_best); !saved) return saved;
   if (auto written = WriteAttemptFiles(folder_, attempt, proposal); !written) return written;
   return new_best ? WriteBestFiles(folder_, attempt, description_) : Result<void>{};
@@ -172,7 +181,8 @@ Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* prop
 Result<void> RunFolder::End(const std::string& stopped, bool finished, double elapsed_s,
                             const std::string& summary) {
   // The summary first: a run that the database calls finished is whole.
-  if (auto written = util::WriteFileAtomic(folder_ + "/summary.json", summary); !written) return written;
+  if (auto written = util::WriteFileAtomic(folder_ + "/summary.json", summary); !written)
+    return written;
   return database_.End(stopped, finished, elapsed_s);
 }
 

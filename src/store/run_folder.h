@@ -1,11 +1,13 @@
 // A run on disk: the database, and beside it plain files that are readable without us.
 //
-//   run.db                     the truth: problem, flags, attempts, evaluations, prompts, answers, usage
-//   run.json                   what was asked: arguments, problem, start
+//   run.db                     the truth: problem, flags, attempts, evaluations, prompts, answers,
+//   usage run.json                   what was asked: arguments, problem, start
 //   attempts/0007/kernel.cu    the candidate as written        evaluation.json  how it fared
-//                 build.log    the compiler's words            feedback.txt     what the proposer is told
-//                 prompt.md, answer.md                         where a model or a program was asked
-//   best/kernel.cu             the best kernel so far, with evaluation.json and a README.md that holds
+//                 build.log    the compiler's words            feedback.txt     what the proposer
+//                 is told prompt.md, answer.md                         where a model or a program
+//                 was asked
+//   best/kernel.cu             the best kernel so far, with evaluation.json and a README.md that
+//   holds
 //                              its figures and the command that re-checks it
 //   summary.json               how the run ended
 #pragma once

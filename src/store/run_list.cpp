@@ -37,10 +37,14 @@ Result<RunGlance> Glance(const std::string& folder) {
 
 const char* ToString(RunState state) {
   switch (state) {
-    case RunState::kRunning: return "running";
-    case RunState::kFinished: return "finished";
-    case RunState::kInterrupted: return "interrupted";
-    case RunState::kUnreadable: return "unreadable";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kInterrupted:
+      return "interrupted";
+    case RunState::kUnreadable:
+      return "unreadable";
   }
   return "unreadable";
 }
@@ -71,8 +75,9 @@ Result<std::string> FindRun(const std::string& name) {
   }
   const std::string shown = util::SanitiseLog(name, 200);
   if (name == "latest") {
-    return Fail(ErrorCode::kUsage, "There is no latest run: runs/latest below this folder leads to none. Name a "
-                                   "run's folder.");
+    return Fail(ErrorCode::kUsage,
+                "There is no latest run: runs/latest below this folder leads to none. Name a "
+                "run's folder.");
   }
   std::vector<std::string> matching;
   for (const std::string& each : RunNames(runs)) {
@@ -80,9 +85,10 @@ Result<std::string> FindRun(const std::string& name) {
   }
   if (matching.size() == 1) return runs + "/" + matching.front();
   if (matching.empty()) {
-    return Fail(ErrorCode::kUsage, "There is no run \"" + shown +
-                                       "\": it is neither a folder with a run.db nor part of a name in "
-                                       "runs/. \"cudaagent runs\" lists them.");
+    return Fail(ErrorCode::kUsage,
+                "There is no run \"" + shown +
+                    "\": it is neither a folder with a run.db nor part of a name in "
+                    "runs/. \"cudaagent runs\" lists them.");
   }
   const size_t count = matching.size();
   if (count > 5) matching.resize(5);

@@ -16,7 +16,7 @@ enum class RunState { kRunning, kFinished, kInterrupted, kUnreadable };
 const char* ToString(RunState state);
 
 struct RunEntry {
-  std::string name;                 // of its folder
+  std::string name;  // of its folder
   std::string folder;
   RunState state = RunState::kUnreadable;
   std::optional<RunGlance> glance;  // none where unreadable
@@ -26,8 +26,8 @@ struct RunEntry {
 // Every run directly below `folder`, oldest first. None where there is no such folder.
 std::vector<RunEntry> ListRuns(const std::string& folder);
 
-// The absolute folder of a run. `name` is a folder that holds one, a name below runs/, a part of exactly one such
-// name, or "latest". Else kUsage.
+// The absolute folder of a run. `name` is a folder that holds one, a name below runs/, a part of
+// exactly one such name, or "latest". Else kUsage.
 Result<std::string> FindRun(const std::string& name);
 
 // Reads a whole run, also one that is being written.

@@ -5,7 +5,8 @@
 namespace cudaagent::store {
 namespace {
 
-// kMigrations[i] leads from version i to i + 1 (PRAGMA user_version). Never edit one that was released.
+// kMigrations[i] leads from version i to i + 1 (PRAGMA user_version). Never edit one that was
+// released.
 constexpr const char* kMigrations[] = {
     R"sql(
 CREATE TABLE problem (
@@ -57,14 +58,15 @@ constexpr int64_t kToday = std::size(kMigrations);
 
 tl::unexpected<Error> OtherVersion(const Database& database, int64_t version) {
   if (version == 0) {
-    return Fail(ErrorCode::kUsage, database.path() + " holds nothing: the run was stopped before it began.");
+    return Fail(ErrorCode::kUsage,
+                database.path() + " holds nothing: the run was stopped before it began.");
   }
-  return Fail(ErrorCode::kUsage,
-              database.path() + " has tables of version " + std::to_string(version) +
-                  (version > kToday
-                       ? ", and this cudaagent knows them up to " + std::to_string(kToday) +
-                             ": use the newer one that wrote it."
-                       : ": \"cudaagent optimize --resume\" brings it up to date."));
+  return Fail(
+      ErrorCode::kUsage,
+      database.path() + " has tables of version " + std::to_string(version) +
+          (version > kToday ? ", and this cudaagent knows them up to " + std::to_string(kToday) +
+                                  ": use the newer one that wrote it."
+                            : ": \"cudaagent optimize --resume\" brings it up to date."));
 }
 
 }  // namespace

@@ -17,24 +17,24 @@ tl::unexpected<Error> Failed(const std::string& path, sqlite3* handle, int code)
   const int primary = code & 0xFF;
   const int system = handle != nullptr ? sqlite3_system_errno(handle) : 0;
   if (primary == SQLITE_FULL || system == ENOSPC || system == EDQUOT || system == EFBIG) {
-    return Fail(ErrorCode::kEnvironment,
-                "Cannot write " + path +
-                    ": the disk is full, or a size limit is reached. Free some space there; what was "
-                    "stored before is whole.");
+    return Fail(
+        ErrorCode::kEnvironment,
+        "Cannot write " + path +
+            ": the disk is full, or a size limit is reached. Free some space there; what was "
+            "stored before is whole.");
   }
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR) {
-    return Fail(ErrorCode::kEnvironment, path + " is damaged or no run database (" +
-                                             (handle != nullptr ? sqlite3_errmsg(handle)
-                                                                : sqlite3_errstr(code)) +
-                                             ").");
+    return Fail(ErrorCode::kEnvironment,
+                path + " is damaged or no run database (" +
+                    (handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code)) + ").");
   }
   std::string why = sqlite3_errstr(code);
   if (system != 0) why += std::string(", ") + std::strerror(system);
   return Fail(ErrorCode::kEnvironment, "Cannot use " + path + ": " + why + ".");
 }
 
-// A file in a folder that cannot be written has no room for the log's index; without a log, the file
-// alone is the truth.
+// A file in a folder that cannot be written has no room for the log's index; without a log, the
+// file alone is the truth.
 bool IsFrozen(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   return ::access(folder.empty() ? "." : folder.c_str(), W_OK) != 0 &&
@@ -68,8 +68,8 @@ Database::Database(std::string path, std::unique_ptr<sqlite3, Closer> handle)
 
 Result<Database> Database::Open(const std::string& path, Mode mode) {
   const bool writes = mode == Mode::kWrite;
-  const int flags =
-      SQLITE_OPEN_URI | (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
+  const int flags = SQLITE_OPEN_URI |
+                    (writes ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY);
   const std::string uri = Uri(path) + (!writes && IsFrozen(path) ? "?immutable=1" : "");
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(uri.c_str(), &handle, flags, nullptr);

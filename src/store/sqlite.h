@@ -21,8 +21,8 @@ class Database {
  public:
   enum class Mode { kRead, kWrite };  // kWrite makes the file where there is none
 
-  // kWrite: write-ahead log, and a commit is on the disk when it returns. kRead works beside a writer,
-  // and in a folder that cannot be written.
+  // kWrite: write-ahead log, and a commit is on the disk when it returns. kRead works beside a
+  // writer, and in a folder that cannot be written.
   static Result<Database> Open(const std::string& path, Mode mode);
 
   // One or more statements without parameters and rows.

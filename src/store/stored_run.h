@@ -17,17 +17,17 @@ using FlagValues = std::map<std::string, std::vector<std::string>>;
 
 struct RunDescription {
   ProblemSpec spec;
-  std::vector<std::string> arguments;   // argv, for the record
-  FlagValues flags;                     // what a resumed run is started with
-  std::vector<std::string> recheck;     // "cudaagent eval" and every flag that names the problem
+  std::vector<std::string> arguments;  // argv, for the record
+  FlagValues flags;                    // what a resumed run is started with
+  std::vector<std::string> recheck;    // "cudaagent eval" and every flag that names the problem
   std::string proposer;
-  std::string version;                  // cudaagent's own
-  std::string started;                  // ISO 8601, UTC; set by the store
+  std::string version;  // cudaagent's own
+  std::string started;  // ISO 8601, UTC; set by the store
 };
 
 struct StoredAttempt {
   Attempt attempt;
-  std::optional<Proposal> proposal;     // none for the baseline; its candidate is the attempt's
+  std::optional<Proposal> proposal;  // none for the baseline; its candidate is the attempt's
   bool new_best = false;
 };
 

@@ -20,7 +20,8 @@ store::FlagValues Given(std::vector<std::string> words) {
   return GivenFlags(*sub);
 }
 
-Result<store::FlagValues> Resumed(const store::FlagValues& recorded, const std::vector<std::string>& words) {
+Result<store::FlagValues> Resumed(const store::FlagValues& recorded,
+                                  const std::vector<std::string>& words) {
   CLI::App app;
   OptimizeCommand command;
   return ResumedFlags(*AddOptimizeFlags(app, command), recorded, Given(words));
@@ -33,8 +34,8 @@ std::string Message(const store::FlagValues& recorded, const std::vector<std::st
 
 TEST(RecordedFlagsTest, WhatWasGivenComesBackFromItsRecord) {
   setenv("CUDAAGENT_TRIALS", "3", 1);
-  const auto flags = Given({"/m.py", "--const", "a=1", "--const", "b=x y", "-n", "7", "--warm-l2", "--json", "--out",
-                            "/r", "--command", "cat '--help' \"$1\""});
+  const auto flags = Given({"/m.py", "--const", "a=1", "--const", "b=x y", "-n", "7", "--warm-l2",
+                            "--json", "--out", "/r", "--command", "cat '--help' \"$1\""});
   unsetenv("CUDAAGENT_TRIALS");
   OptimizeCommand command;
   auto applied = ApplyFlags(flags, command);
@@ -56,14 +57,18 @@ TEST(RecordedFlagsTest, AModelIsRecordedByItsAbsolutePath) {
 
 TEST(RecordedFlagsTest, AContradictionIsNamed) {
   const auto recorded = Given({"/m.py", "--dtype", "float16"});
-  EXPECT_NE(Message(recorded, {"--dtype", "float32"})
-                .find("--dtype contradicts the run: now --dtype float32, the run has --dtype float16"),
-            std::string::npos) << Message(recorded, {"--dtype", "float32"});
+  EXPECT_NE(
+      Message(recorded, {"--dtype", "float32"})
+          .find("--dtype contradicts the run: now --dtype float32, the run has --dtype float16"),
+      std::string::npos)
+      << Message(recorded, {"--dtype", "float32"});
   EXPECT_NE(Message(recorded, {"/other.py"}).find("MODEL contradicts the run"), std::string::npos);
-  EXPECT_NE(Message(recorded, {"--precision", "fp32"}).find("the run has --precision tf32"), std::string::npos);
+  EXPECT_NE(Message(recorded, {"--precision", "fp32"}).find("the run has --precision tf32"),
+            std::string::npos);
   EXPECT_NE(Message(recorded, {"--const", "a=1"}).find("the run has none"), std::string::npos);
   setenv("CUDAAGENT_TIER", "kernelbench", 1);
-  EXPECT_NE(Message(recorded, {}).find("--tier (or CUDAAGENT_TIER) contradicts"), std::string::npos);
+  EXPECT_NE(Message(recorded, {}).find("--tier (or CUDAAGENT_TIER) contradicts"),
+            std::string::npos);
   unsetenv("CUDAAGENT_TIER");
 }
 
@@ -74,9 +79,12 @@ TEST(RecordedFlagsTest, RepeatingWhatTheRunHasIsNoContradiction) {
 
 TEST(RecordedFlagsTest, LimitsMayChangeAndAttemptsMayBeRaised) {
   const auto recorded = Given({"/m.py", "--attempts", "5"});
-  EXPECT_EQ(Resumed(recorded, {"--attempts", "12", "--max-time", "2h"})->at("--attempts").front(), "12");
-  EXPECT_NE(Message(recorded, {"--attempts", "4"}).find("--attempts may only be raised"), std::string::npos);
-  EXPECT_NE(Message(Given({"/m.py"}), {"--attempts", "4"}).find("the run has 10"), std::string::npos);
+  EXPECT_EQ(Resumed(recorded, {"--attempts", "12", "--max-time", "2h"})->at("--attempts").front(),
+            "12");
+  EXPECT_NE(Message(recorded, {"--attempts", "4"}).find("--attempts may only be raised"),
+            std::string::npos);
+  EXPECT_NE(Message(Given({"/m.py"}), {"--attempts", "4"}).find("the run has 10"),
+            std::string::npos);
 }
 
 }  // namespace

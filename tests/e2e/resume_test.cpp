@@ -21,12 +21,14 @@ class ResumeTest : public Workbench {
     run_ = temp_.path() + "/run";
   }
   std::string Proposer(const std::string& flags = "") const {
-    return "python3 " + std::string(CUDAAGENT_SOURCE_DIR) + "/tests/programs/scripted_proposer.py " + flags;
+    return "python3 " + std::string(CUDAAGENT_SOURCE_DIR) +
+           "/tests/programs/scripted_proposer.py " + flags;
   }
-  std::vector<std::string> Optimize(const std::string& out, int attempts, const std::string& proposer) const {
-    return Words({"optimize", kProblems + "softmax.py", "--const", "batch_size=8", "--const", "dim=256", "--device",
-                  "cpu", "--attempts", std::to_string(attempts), "--command", proposer, "--out", out, "--seed", "7",
-                  "--quiet"});
+  std::vector<std::string> Optimize(const std::string& out, int attempts,
+                                    const std::string& proposer) const {
+    return Words({"optimize", kProblems + "softmax.py", "--const", "batch_size=8", "--const",
+                  "dim=256", "--device", "cpu", "--attempts", std::to_string(attempts), "--command",
+                  proposer, "--out", out, "--seed", "7", "--quiet"});
   }
   // Every attempt without what differs from day to day.
   std::vector<json> Attempts(const std::string& run) const {
@@ -54,9 +56,9 @@ TEST_F(ResumeTest, FiveKillsLeaveTheSameRun) {
   std::uniform_real_distribution<double> moment(0, undisturbed.seconds);
   for (int kills = 0;; ++kills) {
     const bool begun = Call({"export", run_}).exit_code == 0;
-    RunningProgram driver(begun ? Words({"optimize", "--resume", run_, "--quiet"})
-                                : Optimize(run_, 6, Proposer()),
-                          environment_);
+    RunningProgram driver(
+        begun ? Words({"optimize", "--resume", run_, "--quiet"}) : Optimize(run_, 6, Proposer()),
+        environment_);
     if (kills == 5) {
       const Finished last = driver.Wait();
       ASSERT_EQ(last.exit_code, 0) << last.err;
@@ -85,14 +87,20 @@ TEST_F(ResumeTest, ARecordedRunReplaysAndATamperedOneDoesNot) {
 
   const auto tamper = [this](const std::string& sql) {
     return RunProgram({"/usr/bin/env", "python3", "-c",
-                       "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()",
+                       "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); "
+                       "d.execute(sys.argv[2]); d.commit()",
                        run_ + "/run.db", sql});
   };
-  ASSERT_EQ(tamper("UPDATE exchange SET prompt = replace(prompt, 'attempt 1', 'attempt 7') WHERE attempt = 2").exit_code, 0);
+  ASSERT_EQ(tamper("UPDATE exchange SET prompt = replace(prompt, 'attempt 1', 'attempt 7') WHERE "
+                   "attempt = 2")
+                .exit_code,
+            0);
   const Finished prompt = Call({"replay", run_, "--out", temp_.path() + "/t1", "--quiet"});
   EXPECT_EQ(prompt.exit_code, 2);
-  EXPECT_NE(prompt.err.find("the prompt of attempt 2 is not the recorded one. First difference in line"),
-            std::string::npos) << prompt.err;
+  EXPECT_NE(
+      prompt.err.find("the prompt of attempt 2 is not the recorded one. First difference in line"),
+      std::string::npos)
+      << prompt.err;
   ASSERT_EQ(tamper("UPDATE exchange SET answer = 'nothing' WHERE attempt = 1").exit_code, 0);
   const Finished answer = Call({"replay", run_, "--out", temp_.path() + "/t2", "--quiet"});
   EXPECT_EQ(answer.exit_code, 2) << answer.err;
@@ -104,14 +112,17 @@ TEST_F(ResumeTest, AFinishedRunPrintsItsResultAndGoesOnWithMoreAttempts) {
   const Finished finished = Call({"optimize", "--resume", run_});
   EXPECT_EQ(finished.exit_code, 0);
   EXPECT_EQ(finished.out, first.out);
-  EXPECT_NE(finished.err.find("this run is finished (all attempts used)"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("this run is finished (all attempts used)"), std::string::npos)
+      << finished.err;
   EXPECT_LT(finished.seconds, 2) << "something was started";
 
   const Finished contradiction = Call({"optimize", "--resume", run_, "--dtype", "float16"});
   EXPECT_EQ(contradiction.exit_code, 2);
-  EXPECT_NE(contradiction.err.find("--dtype contradicts the run"), std::string::npos) << contradiction.err;
+  EXPECT_NE(contradiction.err.find("--dtype contradicts the run"), std::string::npos)
+      << contradiction.err;
 
-  const Finished more = Call({"optimize", "--resume", run_, "--attempts", "3", "--quiet", "--json"});
+  const Finished more =
+      Call({"optimize", "--resume", run_, "--attempts", "3", "--quiet", "--json"});
   ASSERT_EQ(more.exit_code, 0) << more.err;
   EXPECT_EQ(json::parse(more.out)["attempts"].size(), 4u);
   const std::string runs = Call({"runs", temp_.path(), "--json"}).out;
@@ -121,13 +132,14 @@ TEST_F(ResumeTest, AFinishedRunPrintsItsResultAndGoesOnWithMoreAttempts) {
 
 TEST_F(ResumeTest, AModelThatHasChangedIsRefused) {
   const std::string model = File("m.py", util::ReadFile(kProblems + "softmax.py").value());
-  const Finished first = Call({"optimize", model, "--const", "batch_size=8", "--const", "dim=256", "--device", "cpu",
-                               "--attempts", "0", "--out", run_, "--quiet"});
+  const Finished first = Call({"optimize", model, "--const", "batch_size=8", "--const", "dim=256",
+                               "--device", "cpu", "--attempts", "0", "--out", run_, "--quiet"});
   ASSERT_EQ(first.exit_code, 0) << first.err;
   File("m.py", util::ReadFile(model).value() + "# a word\n");
   const Finished resumed = Call({"optimize", "--resume", run_, "--attempts", "20"});
   EXPECT_EQ(resumed.exit_code, 2);
-  EXPECT_NE(resumed.err.find("m.py has changed since the run began"), std::string::npos) << resumed.err;
+  EXPECT_NE(resumed.err.find("m.py has changed since the run began"), std::string::npos)
+      << resumed.err;
 }
 
 TEST_F(ResumeTest, AFullDiskIsOneErrorAndTheRunGoesOnWhenThereIsRoom) {
@@ -151,8 +163,11 @@ TEST_F(ResumeTest, AFullDiskIsOneErrorAndTheRunGoesOnWhenThereIsRoom) {
 }
 
 TEST_F(ResumeTest, WhatIsNotThereIsOneClearError) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"best", "nothing"}, {"export", "nothing"}, {"replay", "nothing"}, {"optimize", "--resume", "nothing"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"best", "nothing"},
+                                             {"export", "nothing"},
+                                             {"replay", "nothing"},
+                                             {"optimize", "--resume", "nothing"}}) {
     const Finished result = Call(words);
     EXPECT_EQ(result.exit_code, 2) << words[0];
     EXPECT_NE(result.err.find("There is no run \"nothing\""), std::string::npos) << result.err;

@@ -33,7 +33,8 @@ class ReplayTest : public ::testing::Test {
     return recording;
   }
   Result<std::optional<Proposal>> Replay(Recording recording) {
-    return MakeReplayProposer(std::move(recording), *prompt::Templates::Load(""), {})->Propose(Context());
+    return MakeReplayProposer(std::move(recording), *prompt::Templates::Load(""), {})
+        ->Propose(Context());
   }
   ProblemSpec spec_;
   ProblemInfo problem_;
@@ -60,7 +61,8 @@ TEST_F(ReplayTest, AnotherPromptIsAnErrorThatNamesTheAttemptAndTheLine) {
   const auto proposal = Replay(recording);
   ASSERT_FALSE(proposal);
   EXPECT_EQ(proposal.error().code, ErrorCode::kUsage);
-  EXPECT_THAT(proposal.error().message, HasSubstr("the prompt of attempt 1 is not the recorded one"));
+  EXPECT_THAT(proposal.error().message,
+              HasSubstr("the prompt of attempt 1 is not the recorded one"));
   EXPECT_THAT(proposal.error().message, HasSubstr("recorded \"line two\", now \"line 2\""));
 }
 

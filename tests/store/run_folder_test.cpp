@@ -70,13 +70,15 @@ TEST_F(RunFolderTest, TheBestKernelCarriesItsFiguresAndTheCommandThatChecksIt) {
   EXPECT_NE(readme.find("over eager: 2.00x (95 % interval 1.90 to 2.10)"), std::string::npos);
   EXPECT_NE(readme.find("cudaagent eval '/models/soft max.py' --const dim=1024 " + temp_.path() +
                         "/run/best/kernel.cu"),
-            std::string::npos) << readme;
+            std::string::npos)
+      << readme;
   EXPECT_EQ(readme.find("estimate"), std::string::npos);
 }
 
 TEST_F(RunFolderTest, AnEstimateIsCalledAnEstimate) {
   attempt_.evaluation.estimated = true;
-  EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"), std::string::npos);
+  EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"),
+            std::string::npos);
 }
 
 TEST_F(RunFolderTest, TextThatIsNotUtf8IsStoredAllTheSame) {
@@ -139,7 +141,8 @@ TEST_F(RunFolderTest, AFullDiskIsOneClearErrorAndKeepsWhatWasThere) {
     auto saved = (*run)->SaveAttempt(attempt_, nullptr, true);
     ASSERT_FALSE(saved);
     EXPECT_EQ(saved.error().code, ErrorCode::kEnvironment);
-    EXPECT_NE(saved.error().message.find("the disk is full"), std::string::npos) << saved.error().message;
+    EXPECT_NE(saved.error().message.find("the disk is full"), std::string::npos)
+        << saved.error().message;
     EXPECT_EQ(Read(disk + "/run/best/kernel.cu"), "// kernel");
   }
   fs::remove(disk + "/filler");
@@ -165,7 +168,8 @@ TEST_F(RunFolderTest, ResumingBringsBackEveryAttemptAndRepairsTheFiles) {
     attempt_.candidate.source = "// faster";
     ASSERT_TRUE((*run)->SaveAttempt(attempt_, &proposal, true));
   }
-  // What a kill may leave: an attempt without its last files, half of a temporary file, an old best.
+  // What a kill may leave: an attempt without its last files, half of a temporary file, an old
+  // best.
   fs::remove(folder + "/attempts/0001/evaluation.json");
   fs::remove_all(folder + "/attempts/0000");
   ASSERT_TRUE(util::WriteFileAtomic(folder + "/attempts/0001/kernel.cu.tmp.1.2", "ha"));

@@ -59,13 +59,15 @@ TEST_F(RunListTest, ARunIsFoundByFolderNamePartAndLatest) {
   Make("20260101-softmax-aaa");
   Make("20260102-softmax-bbb");
   const std::string runs = fs::canonical(temp_.path()).string() + "/runs/";
-  EXPECT_EQ(Message(temp_.path() + "/runs/20260101-softmax-aaa"), "found " + runs + "20260101-softmax-aaa");
+  EXPECT_EQ(Message(temp_.path() + "/runs/20260101-softmax-aaa"),
+            "found " + runs + "20260101-softmax-aaa");
   EXPECT_EQ(Message("20260102-softmax-bbb"), "found " + runs + "20260102-softmax-bbb");
   EXPECT_EQ(Message("bbb"), "found " + runs + "20260102-softmax-bbb");
   EXPECT_NE(Message("latest").find("no latest run"), std::string::npos);
   fs::create_directory_symlink("20260101-softmax-aaa", "runs/latest");
   EXPECT_EQ(Message("latest"), "found " + runs + "20260101-softmax-aaa");
-  EXPECT_NE(Message("softmax").find("means 2 runs in runs/: 20260101-softmax-aaa, "), std::string::npos);
+  EXPECT_NE(Message("softmax").find("means 2 runs in runs/: 20260101-softmax-aaa, "),
+            std::string::npos);
   EXPECT_NE(Message("zzz").find("There is no run \"zzz\""), std::string::npos);
   EXPECT_NE(Message("").find("There is no run"), std::string::npos);
 }

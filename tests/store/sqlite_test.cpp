@@ -95,7 +95,8 @@ TEST_F(SqliteTest, ADatabaseOfANewerCudaagentIsRefusedAndUntouched) {
     auto run = open(path_);
     ASSERT_FALSE(run);
     EXPECT_EQ(run.error().code, ErrorCode::kUsage);
-    EXPECT_NE(run.error().message.find("use the newer one"), std::string::npos) << run.error().message;
+    EXPECT_NE(run.error().message.find("use the newer one"), std::string::npos)
+        << run.error().message;
   }
   EXPECT_EQ(Open().Integer("SELECT count(*) FROM sqlite_schema").value(), 0);
 }

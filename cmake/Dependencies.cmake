@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(CURL REQUIRED)
+find_package(SQLite3 3.37 REQUIRED)  # STRICT tables
 
 macro(cudaagent_require package debian)
   if(NOT ${package}_FOUND)

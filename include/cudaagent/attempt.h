@@ -16,6 +16,7 @@ struct Attempt {
   Evaluation evaluation;
   std::string feedback;       // what the proposer is told about it
   bool confirmed_best = false;
+  double elapsed_s = 0;       // since the run began, over all its sittings, when it was judged
 };
 
 }  // namespace cudaagent

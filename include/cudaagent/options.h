@@ -17,6 +17,7 @@ struct EvalOptions {
   bool warm_l2 = false;             // leave the cache as the previous iteration left it
   bool check_only = false;          // verify, do not time
   std::string model_gpu = "h200";   // CPU device: the GPU whose ceilings the estimate uses
+  uint64_t seed = 0;                // the random inputs follow from it and the candidate; 0 = from the system, each time
   uint64_t instruction_budget = 20'000'000'000;  // CPU device: thread instructions per run before kTimedOut
 };
 

@@ -25,6 +25,7 @@ struct Proposal {
   Candidate candidate;
   std::string prompt;  // what was asked, for the record; empty for the built-in proposer
   std::string answer;  // the raw answer, for the record
+  bool cut_off = false;  // the answer ended at a limit
   int64_t prompt_tokens = 0;
   int64_t completion_tokens = 0;
 };

@@ -14,10 +14,11 @@ class Store {
   virtual ~Store() = default;
   // The folder all of this run's files lie in.
   virtual std::string folder() const = 0;
-  // Durable before it returns. `proposal` may be null (attempt 0).
-  virtual Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal) = 0;
-  // Writes best/: the kernel, its evaluation and a README with its figures and the re-check command.
-  virtual Result<void> SaveBest(const Attempt& attempt) = 0;
+  // Durable before it returns: all of the attempt, or nothing. `proposal` is null for the baseline.
+  // With `new_best`, best/ becomes this kernel, its evaluation and a README with its figures and the
+  // re-check command.
+  virtual Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal,
+                                   bool new_best) = 0;
 };
 
 }  // namespace cudaagent

@@ -120,6 +120,10 @@ int Run(int argc, char** argv) {
   commands["eval"] = AddEval(app);
   commands["init"] = AddInit(app);
   commands["describe"] = AddDescribe(app);
+  commands["runs"] = AddRuns(app);
+  commands["best"] = AddBest(app);
+  commands["export"] = AddExport(app);
+  commands["replay"] = AddReplay(app, arguments);
   commands["doctor"] = AddDoctor(app);
   try {
     app.parse(argc, argv);

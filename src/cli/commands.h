@@ -18,6 +18,10 @@ Command AddEval(CLI::App& app);
 Command AddInit(CLI::App& app);
 Command AddDescribe(CLI::App& app);
 Command AddDoctor(CLI::App& app);
+Command AddReplay(CLI::App& app, const std::vector<std::string>& argv);
+Command AddRuns(CLI::App& app);
+Command AddBest(CLI::App& app);
+Command AddExport(CLI::App& app);
 
 // Prints "cudaagent: message" to stderr and returns the error's exit code. With `json`, also one
 // document {"schema":1,"error":{"code","message"}} to stdout.

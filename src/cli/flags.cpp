@@ -75,6 +75,9 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::Range(1, 1000));
   command.add_flag("!--no-hidden-variants", flags.options.hidden_variants,
                    "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
+  command.add_option("--seed", flags.options.seed,
+                     "Where the random inputs come from, to repeat them; default: nobody can foresee it")
+      ->envname("CUDAAGENT_SEED");
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(CLI::Range(0.1, 600.0));
   command.add_flag("--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");

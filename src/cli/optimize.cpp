@@ -1,41 +1,28 @@
 // cudaagent optimize MODEL.py: the loop.
+#include "cli/optimize.h"
+
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "cli/app.h"
 #include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/duration.h"
-#include "cli/flags.h"
-#include "cli/proposers.h"
+#include "cli/recorded_flags.h"
+#include "cli/recording.h"
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "prompt/feedback.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
 #include "reward/reward.h"
-#include "search/refine.h"
-#include "store/run_folder.h"
+#include "store/run_list.h"
 
 namespace cudaagent::cli {
 namespace {
-
-struct OptimizeCommand {
-  std::vector<std::string> argv;
-  ProblemFlags problem;
-  EvalFlags eval;
-  ProposerFlags proposer;
-  OutputFlags output;
-  search::Limits limits;
-  double target_speedup = 0;  // 0 = none
-  std::string max_time;
-  std::string out;
-
-  void Say(const std::string& line) const {
-    if (!output.quiet) std::fprintf(stderr, "%s\n", line.c_str());
-  }
-};
 
 search::Observer Watch(const OptimizeCommand& command) {
   search::Observer observer;
@@ -91,83 +78,225 @@ int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& out
   return missed ? kExitBudget : kExitOk;
 }
 
-int RunOptimize(OptimizeCommand& command) {
-  const bool json = command.output.json;
-  if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
-  if (!command.max_time.empty()) {
-    auto seconds = ParseDuration(command.max_time);
-    if (!seconds) return Report(seconds.error(), json);
-    command.limits.max_seconds = *seconds;
+// The random inputs of a run follow from one secret and the candidate: resumed or replayed, what is said of
+// a wrong candidate is the same.
+void DrawSeed(OptimizeCommand& command) {
+  std::random_device random;
+  const uint64_t seed = (uint64_t{random()} << 32 | random()) | 1;
+  command.eval.options.seed = seed;
+  command.flags["--seed"] = {std::to_string(seed)};
+}
+
+// Begins a run, or takes up the resumed one.
+Result<void> OpenRun(OptimizeCommand& command, const ProblemSpec& spec, const std::string& proposer) {
+  if (command.run != nullptr) {
+    if (command.run->before().description.spec.source != spec.source) {
+      return Fail(ErrorCode::kUsage, spec.path + " has changed since the run began, so its attempts are of another "
+                                                 "problem. Put it back as it was (run.json holds it), or "
+                                                 "start a new run.");
+    }
+    return command.run->Continue(command.flags);
   }
-  // First of all: it takes the key out of the environment.
-  auto proposer = MakeProposer(command.proposer);
-  if (!proposer) return Report(proposer.error(), json);
-  auto spec = ToSpec(command.problem);
-  if (!spec) return Report(spec.error(), json);
-
+  if (command.eval.options.seed == 0) DrawSeed(command);
   store::RunDescription description;
-  description.spec = *spec;
+  description.spec = spec;
   description.arguments = command.argv;
-  description.recheck = RecheckCommand(*spec, command.problem, command.eval);
-  description.proposer = proposer->proposer->name();
+  description.flags = command.flags;
+  description.recheck = RecheckCommand(spec, command.problem, command.eval);
+  description.proposer = proposer;
   description.version = Version();
-  auto run = store::RunFolder::Create(command.out, description);
-  if (!run) return Report(run.error(), json);
-  const std::string folder = (*run)->folder();
-  command.Say("run folder: " + folder);
-  command.Say("proposer: " + proposer->why);
+  auto run = store::RunFolder::Create(command.out, std::move(description));
+  if (!run) return tl::unexpected(run.error());
+  command.run = std::move(*run);
+  return {};
+}
 
-  auto config = ToConfig(*spec, command.eval, command.output);
-  config.log_dir = folder + "/logs";
+std::vector<Attempt> History(const store::StoredRun& run) {
+  std::vector<Attempt> attempts;
+  for (const store::StoredAttempt& each : run.attempts) attempts.push_back(each.attempt);
+  return attempts;
+}
+
+Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec, Proposer& proposer) {
+  store::RunFolder& run = *command.run;
+  auto config = ToConfig(spec, command.eval, command.output);
+  config.log_dir = run.folder() + "/logs";
   auto evaluator = evaluate::StartEvaluator(std::move(config));
-  if (!evaluator) return Report(evaluator.error(), json);
-  std::optional<Candidate> init;
+  if (!evaluator) return tl::unexpected(evaluator.error());
+  search::Start start;
+  start.history = History(run.before());
+  start.elapsed_s = run.before().elapsed_s;
   if (auto candidate = InitCandidate((*evaluator)->problem())) {
-    init = std::move(*candidate);
+    start.init = std::move(*candidate);
   } else {
     command.Say("no init baseline: " + candidate.error().message);
   }
-
-  const search::Observer observer = Watch(command);
-  const search::Outcome outcome = search::Refine(*spec, init, **evaluator, *proposer->proposer, **run,
-                                                 command.limits, observer);
-  const nlohmann::json summary = SummaryJson(outcome, folder);
-  if (auto saved = (*run)->SaveSummary(protocol::ToText(summary) + "\n"); !saved) {
-    return Report(saved.error(), json);
+  search::Outcome outcome =
+      search::Refine(spec, start, **evaluator, proposer, run, command.limits, Watch(command));
+  if (!command.proposer.replay.empty() && !outcome.error) {
+    auto same = CompareWithRecording(command.proposer.replay, outcome);
+    if (!same) outcome.error = same.error();
   }
-  auto printed = Print(json ? protocol::ToText(summary) + "\n" : SummaryText(outcome, folder));
+  return outcome;
+}
+
+int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome) {
+  const bool json = command.output.json;
+  const std::string folder = command.run->folder();
+  auto printed = Print(json ? protocol::ToText(SummaryJson(outcome, folder)) + "\n"
+                            : SummaryText(outcome, folder));
   if (outcome.error) Report(*outcome.error, false);
   if (!printed) return Report(printed.error(), false);
   return ExitCodeOfOutcome(command, outcome);
 }
 
+Result<void> ReadLimits(OptimizeCommand& command) {
+  if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
+  if (command.max_time.empty()) return {};
+  auto seconds = ParseDuration(command.max_time);
+  if (!seconds) return tl::unexpected(seconds.error());
+  command.limits.max_seconds = *seconds;
+  return {};
+}
+
+// A finished run, asked to go on under the same limits: nothing is started.
+int PrintFinished(OptimizeCommand& command) {
+  if (auto limits = ReadLimits(command); !limits) return Report(limits.error(), command.output.json);
+  const store::StoredRun& before = command.run->before();
+  search::Outcome outcome;
+  outcome.attempts = History(before);
+  outcome.elapsed_s = before.elapsed_s;
+  outcome.reason = search::StopReasonOf(before.stopped).value_or(search::StopReason::kAttempts);
+  if (const store::StoredAttempt* best = before.best()) outcome.best = best->attempt.number;
+  command.Say("this run is finished (" + before.stopped +
+              "); --attempts N goes on with more. Its result:");
+  return PrintOutcome(command, outcome);
+}
+
+int Resume(const OptimizeCommand& asked, const CLI::App& sub) {
+  const bool json = asked.output.json;
+  auto folder = store::FindRun(asked.resume);
+  if (!folder) return Report(folder.error(), json);
+  if (!asked.out.empty()) {
+    return Report({ErrorCode::kUsage, "--out and --resume exclude each other: a run stays in its folder."}, json);
+  }
+  auto run = store::RunFolder::Resume(*folder);
+  if (!run) return Report(run.error(), json);
+  const store::FlagValues& recorded = (*run)->before().description.flags;
+  auto flags = ResumedFlags(sub, recorded, GivenFlags(sub));
+  if (!flags) return Report(flags.error(), json);
+  OptimizeCommand command;
+  if (auto applied = ApplyFlags(*flags, command); !applied) return Report(applied.error(), json);
+  const bool same = *flags == recorded;
+  command.output = asked.output;
+  command.run = std::move(*run);
+  PinDevice(command.run->before(), command);
+  if (command.run->before().finished && same) return PrintFinished(command);
+  command.Say("resuming after " + std::to_string(command.run->before().attempts.size()) + " attempts");
+  return RunOptimize(command);
+}
+
 }  // namespace
+
+void OptimizeCommand::Say(const std::string& line) const {
+  if (!output.quiet) std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command) {
+  CLI::App app;
+  AddOptimizeFlags(app, command);
+  std::vector<std::string> words = Words(flags);
+  words.insert(words.begin(), "optimize");
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return Fail(ErrorCode::kUsage, std::string("The run was started with flags that this version does not take: ") +
+                                       error.what() + ".");
+  }
+  command.flags = flags;
+  return {};
+}
+
+void PinDevice(const store::StoredRun& run, OptimizeCommand& command) {
+  if (command.eval.device != "auto" || run.attempts.empty()) return;
+  const std::string& kind = run.attempts.back().attempt.evaluation.device.kind;
+  if (!kind.empty()) command.eval.device = kind;
+}
+
+int RunOptimize(OptimizeCommand& command) {
+  const bool json = command.output.json;
+  if (auto limits = ReadLimits(command); !limits) return Report(limits.error(), json);
+  // First of all: it takes the key out of the environment.
+  auto proposer = MakeProposer(command.proposer);
+  if (!proposer) return Report(proposer.error(), json);
+  auto spec = ToSpec(command.problem);
+  if (!spec) return Report(spec.error(), json);
+  if (auto opened = OpenRun(command, *spec, proposer->proposer->name()); !opened) {
+    return Report(opened.error(), json);
+  }
+  command.Say("run folder: " + command.run->folder());
+  command.Say("proposer: " + proposer->why);
+
+  auto outcome = Search(command, *spec, *proposer->proposer);
+  if (!outcome) return Report(outcome.error(), json);
+  const bool finished = !outcome->error && outcome->reason != search::StopReason::kInterrupted;
+  const std::string stopped = outcome->error ? outcome->error->message : search::ToString(outcome->reason);
+  const std::string summary = protocol::ToText(SummaryJson(*outcome, command.run->folder())) + "\n";
+  auto ended = command.run->End(stopped, finished, outcome->elapsed_s, summary);
+  if (!ended && !outcome->error) outcome->error = ended.error();
+  return PrintOutcome(command, *outcome);
+}
+
+CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
+  CLI::App* sub = app.add_subcommand("optimize", "Search for a faster kernel; leaves the best on disk");
+  AddProblemFlags(*sub, command.problem);
+  sub->add_option("-n,--attempts", command.limits.attempts, "Proposals to evaluate")
+      ->envname("CUDAAGENT_ATTEMPTS")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  sub->add_option("--patience", command.limits.patience, "Stop after this many without a new best; 0 = never")
+      ->envname("CUDAAGENT_PATIENCE")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  sub->add_option("--target-speedup", command.target_speedup,
+                  "Stop at this speedup over the deciding baseline; exit 7 where it is not reached")
+      ->envname("CUDAAGENT_TARGET_SPEEDUP")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--max-time", command.max_time,
+                  "Start no proposal after this: 90s, 10m, 2h; a resumed run's earlier time counts")
+      ->envname("CUDAAGENT_MAX_TIME");
+  sub->add_option("-o,--out", command.out, "Run folder; default runs/<date>-<model>-<id>")
+      ->envname("CUDAAGENT_OUT");
+  sub->add_option("--resume", command.resume,
+                  "Go on with a run that was stopped or killed: its folder, its name in runs/ or latest. MODEL "
+                  "and flags come from the run; --attempts may be raised, other limits changed");
+  AddProposerFlags(*sub, command.proposer);
+  AddEvalFlags(*sub, command.eval);
+  AddOutputFlags(*sub, command.output);
+  sub->get_option("MODEL")->required(false);
+  return sub;
+}
 
 Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv) {
   auto command = std::make_shared<OptimizeCommand>();
   command->argv = argv;
-  CLI::App* sub = app.add_subcommand("optimize", "Search for a faster kernel; leaves the best on disk");
-  AddProblemFlags(*sub, command->problem);
-  sub->add_option("-n,--attempts", command->limits.attempts, "Proposals to evaluate")
-      ->envname("CUDAAGENT_ATTEMPTS")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("--patience", command->limits.patience, "Stop after this many without a new best; 0 = never")
-      ->envname("CUDAAGENT_PATIENCE")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("--target-speedup", command->target_speedup,
-                  "Stop at this speedup over the deciding baseline; exit 7 where it is not reached")
-      ->envname("CUDAAGENT_TARGET_SPEEDUP")
-      ->check(CLI::PositiveNumber);
-  sub->add_option("--max-time", command->max_time, "Start no proposal after this: 90s, 10m, 2h")
-      ->envname("CUDAAGENT_MAX_TIME");
-  sub->add_option("-o,--out", command->out, "Run folder; default runs/<date>-<model>-<id>")
-      ->envname("CUDAAGENT_OUT");
-  AddProposerFlags(*sub, command->proposer);
-  AddEvalFlags(*sub, command->eval);
-  AddOutputFlags(*sub, command->output);
-  return [command] { return RunOptimize(*command); };
+  const CLI::App* sub = AddOptimizeFlags(app, *command);
+  return [command, sub] {
+    if (!command->resume.empty()) return Resume(*command, *sub);
+    if (command->problem.model_path.empty()) {
+      return Report({ErrorCode::kUsage, "optimize needs MODEL.py, or --resume RUN to go on with a run."},
+                    command->output.json);
+    }
+    command->flags = GivenFlags(*sub);
+    if (!command->proposer.replay.empty()) {
+      auto folder = store::FindRun(command->proposer.replay);
+      if (!folder) return Report(folder.error(), command->output.json);
+      command->proposer.replay = *folder;
+      command->flags["--replay"] = {*folder};
+    }
+    return RunOptimize(*command);
+  };
 }
 
 }  // namespace cudaagent::cli

@@ -1,5 +1,6 @@
 #include "cli/proposers.h"
 
+#include "cli/recording.h"
 #include "cli/signals.h"
 #include "llm/openai.h"
 #include "prompt/prompt.h"
@@ -25,14 +26,24 @@ Result<ChosenProposer> MakeLlm(const ProposerFlags& flags, prompt::Templates tem
   return chosen;
 }
 
+Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates templates) {
+  if (flags.replay.empty()) return Fail(ErrorCode::kUsage, "--proposer replay needs --replay RUN.");
+  auto recording = ReadRecording(flags.replay);
+  if (!recording) return tl::unexpected(recording.error());
+  ChosenProposer chosen;
+  chosen.why = "replay (" + std::to_string(recording->proposals.size()) + " answers of " + flags.replay + ")";
+  chosen.proposer = propose::MakeReplayProposer(std::move(*recording), std::move(templates), {});
+  return chosen;
+}
+
 }  // namespace
 
 void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
   command.add_option("--proposer", flags.proposer,
-                     "builtin (rules, offline), llm or command; default: llm where a model is "
-                     "configured, command where one is given, else builtin")
+                     "builtin (rules, offline), llm, command or replay; default: llm where a model is "
+                     "configured, command or replay where one is given, else builtin")
       ->envname("CUDAAGENT_PROPOSER")
-      ->check(CLI::IsMember({"builtin", "llm", "command"}));
+      ->check(CLI::IsMember({"builtin", "llm", "command", "replay"}));
   command.add_option("-m,--model", flags.model, "The language model to ask")->envname("CUDAAGENT_MODEL");
   command.add_option("--base-url", flags.base_url,
                      "An OpenAI-compatible endpoint up to /v1; a host other than OpenAI's or loopback "
@@ -44,6 +55,10 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
   command.add_option("--command", flags.command,
                      "A shell command that proposes: prompt on stdin, answer on stdout")
       ->envname("CUDAAGENT_COMMAND");
+  command.add_option("--replay", flags.replay,
+                     "A run whose recorded answers are given again; a prompt that is not the recorded one "
+                     "is an error")
+      ->envname("CUDAAGENT_REPLAY");
   command.add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
       ->envname("CUDAAGENT_PROMPTS");
   command.add_option("--timeout-llm", flags.timeout_llm_s, "Seconds for one answer")
@@ -62,6 +77,9 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
 Result<ChosenProposer> MakeProposer(const ProposerFlags& flags) {
   auto templates = prompt::Templates::Load(flags.prompts);
   if (!templates) return tl::unexpected(templates.error());
+  if (flags.proposer == "replay" || (flags.proposer.empty() && !flags.replay.empty())) {
+    return MakeReplay(flags, std::move(*templates));
+  }
   if (flags.proposer == "llm" || (flags.proposer.empty() && !flags.model.empty())) {
     return MakeLlm(flags, std::move(*templates));
   }

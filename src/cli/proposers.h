@@ -11,11 +11,12 @@
 namespace cudaagent::cli {
 
 struct ProposerFlags {
-  std::string proposer;            // "" = decide; builtin | llm | command
+  std::string proposer;            // "" = decide; builtin | llm | command | replay
   std::string model;               // the LLM's name
   std::string base_url;            // "" = OpenAI's
   std::string api_key_env;         // "" = OPENAI_API_KEY, for the default host and loopback alone
   std::string command;             // a shell command line: prompt on stdin, answer on stdout
+  std::string replay;              // the folder of the run whose answers are given again
   std::string prompts;             // folder whose files replace the built-in prompts
   double timeout_llm_s = 600;
   double temperature = -1;         // below 0 = the server's own

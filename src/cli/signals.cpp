@@ -26,6 +26,7 @@ void InstallSignalHandlers() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // writing past `ulimit -f` is an error like a full disk, no death
 }
 
 int StopSignal() { return stop_signal; }

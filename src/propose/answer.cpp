@@ -30,6 +30,7 @@ Proposal ToProposal(std::string answer, const std::string& origin, bool cut_off)
   Proposal proposal;
   proposal.candidate.origin = origin;
   proposal.candidate.note = NoteOf(answer);
+  proposal.cut_off = cut_off;
   auto found = candidate::ExtractCandidate(answer);
   const bool bare = found && answer.find("```") == std::string::npos;
   if (bare && cut_off) {

@@ -1,6 +1,7 @@
-// The three proposers: a language model, a command of the user's, the built-in rules.
+// The proposers: a language model, a command of the user's, the built-in rules, and a recording of one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -32,5 +33,16 @@ std::unique_ptr<Proposer> MakeCommandProposer(CommandConfig config, prompt::Temp
 // The rewrite rules' candidates in order of promise, those already in the history left out, then
 // nothing more. Nothing at all where the model could not be exported.
 std::unique_ptr<Proposer> MakeBuiltinProposer();
+
+// What was asked and answered in a run, by the number of the attempt.
+struct Recording {
+  std::map<int, Proposal> proposals;
+  bool exhausted = false;  // its proposer ended the run: it had nothing more to propose
+};
+
+// Gives the recorded answers again, without a model, a command or a network. Strict: a prompt that is not
+// the recorded one byte for byte, or an attempt beyond the recording, is kUsage and says where.
+std::unique_ptr<Proposer> MakeReplayProposer(Recording recording, prompt::Templates templates,
+                                             prompt::PromptOptions options);
 
 }  // namespace cudaagent::propose

@@ -205,6 +205,7 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("check_only", v.check_only);
   a("model_gpu", v.model_gpu);
   a("instruction_budget", v.instruction_budget);
+  a.Figure("seed", v.seed);
 }
 
 }  // namespace cudaagent::protocol

@@ -18,25 +18,34 @@ class Loop {
       : spec_(spec), evaluator_(evaluator), proposer_(proposer), store_(store), limits_(limits),
         observer_(observer), start_(Clock::now()) {}
 
-  Outcome Run(const std::optional<Candidate>& init) {
-    if (init && !Judge(*init, nullptr)) return std::move(outcome_);
-    while (!Finished()) {
-      auto proposal = Propose();
-      if (!proposal) return FailedWith(proposal.error());
-      if (!proposal->has_value()) {
-        outcome_.reason = StopReason::kExhausted;
-        break;
-      }
-      if (!Judge((*proposal)->candidate, &**proposal)) break;
-    }
+  Outcome Run(const Start& start) {
+    earlier_s_ = start.elapsed_s;
+    baselines_ = start.init ? 1 : 0;
+    for (const Attempt& attempt : start.history) Count(attempt);
+    if (!start.init || !outcome_.attempts.empty() || Judge(*start.init, nullptr)) Search();
+    outcome_.elapsed_s = Elapsed();
     return std::move(outcome_);
   }
 
  private:
+  void Search() {
+    while (!Finished()) {
+      auto proposal = Propose();
+      if (!proposal) {
+        outcome_.error = proposal.error();
+        return;
+      }
+      if (!proposal->has_value()) {
+        outcome_.reason = StopReason::kExhausted;
+        return;
+      }
+      if (!Judge((*proposal)->candidate, &**proposal)) return;
+    }
+  }
+
   Result<std::optional<Proposal>> Propose() {
     const int number = static_cast<int>(outcome_.attempts.size());
     if (observer_.on_propose) observer_.on_propose(number, proposer_.name());
-    ++proposals_;
     ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}};
     if (!outcome_.attempts.empty()) context.device = outcome_.attempts.back().evaluation.device;
     return proposer_.Propose(context);
@@ -52,19 +61,26 @@ class Loop {
     attempt.candidate = candidate;
     attempt.evaluation = std::move(*evaluation);
     if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
-    if (auto saved = store_.SaveAttempt(attempt, proposal); !saved) return Stop(saved.error());
-
-    const bool correct = attempt.evaluation.verdict == Verdict::kOk;
-    const bool new_best =
-        correct && (best() == nullptr || Better(attempt.evaluation, best()->evaluation));
-    outcome_.attempts.push_back(std::move(attempt));
-    since_best_ = new_best ? 0 : since_best_ + 1;
-    if (new_best) {
-      outcome_.best = outcome_.attempts.back().number;
-      if (auto saved = store_.SaveBest(*best()); !saved) return Stop(saved.error());
-    }
+    attempt.elapsed_s = Elapsed();
+    const bool new_best = IsNewBest(attempt);
+    auto saved = store_.SaveAttempt(attempt, proposal, new_best);
+    if (!saved) return Stop(saved.error());
+    Count(std::move(attempt));
     if (observer_.on_attempt) observer_.on_attempt(outcome_.attempts.back(), new_best);
     return true;
+  }
+
+  bool IsNewBest(const Attempt& attempt) const {
+    return attempt.evaluation.verdict == Verdict::kOk &&
+           (best() == nullptr || Better(attempt.evaluation, best()->evaluation));
+  }
+
+  // Makes it part of what the run knows.
+  void Count(Attempt attempt) {
+    const bool new_best = IsNewBest(attempt);
+    since_best_ = new_best ? 0 : since_best_ + 1;
+    if (new_best) outcome_.best = attempt.number;
+    outcome_.attempts.push_back(std::move(attempt));
   }
 
   bool Finished() {
@@ -72,12 +88,12 @@ class Loop {
       return Reached(StopReason::kInterrupted);
     }
     if (TargetReached()) return Reached(StopReason::kTarget);
-    if (proposals_ >= limits_.attempts) return Reached(StopReason::kAttempts);
+    const int proposals = static_cast<int>(outcome_.attempts.size()) - baselines_;
+    if (proposals >= limits_.attempts) return Reached(StopReason::kAttempts);
     if (limits_.patience > 0 && since_best_ >= limits_.patience) {
       return Reached(StopReason::kPatience);
     }
-    const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (limits_.max_seconds && elapsed >= *limits_.max_seconds) return Reached(StopReason::kTime);
+    if (limits_.max_seconds && Elapsed() >= *limits_.max_seconds) return Reached(StopReason::kTime);
     return false;
   }
 
@@ -87,6 +103,9 @@ class Loop {
     return speedup && speedup->low >= *limits_.target_speedup;
   }
 
+  double Elapsed() const {
+    return earlier_s_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  }
   const Attempt* best() const {
     return outcome_.best < 0 ? nullptr : &outcome_.attempts[outcome_.best];
   }
@@ -98,10 +117,6 @@ class Loop {
     outcome_.error = std::move(error);
     return false;
   }
-  Outcome FailedWith(Error error) {
-    outcome_.error = std::move(error);
-    return std::move(outcome_);
-  }
 
   const ProblemSpec& spec_;
   Evaluator& evaluator_;
@@ -110,8 +125,9 @@ class Loop {
   const Limits& limits_;
   const Observer& observer_;
   Clock::time_point start_;
+  double earlier_s_ = 0;
+  int baselines_ = 0;
   Outcome outcome_;
-  int proposals_ = 0;
   int since_best_ = 0;
 };
 
@@ -136,6 +152,14 @@ std::string ToString(StopReason reason) {
   return "unknown";
 }
 
+std::optional<StopReason> StopReasonOf(const std::string& words) {
+  for (StopReason reason : {StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
+                            StopReason::kTime, StopReason::kExhausted, StopReason::kInterrupted}) {
+    if (ToString(reason) == words) return reason;
+  }
+  return std::nullopt;
+}
+
 bool Better(const Evaluation& a, const Evaluation& b) {
   const bool both_estimated = a.verdict == Verdict::kOk && b.verdict == Verdict::kOk &&
                               a.estimated && b.estimated;
@@ -148,9 +172,9 @@ bool Better(const Evaluation& a, const Evaluation& b) {
   return a.candidate->median_ms < b.candidate->median_ms;
 }
 
-Outcome Refine(const ProblemSpec& spec, const std::optional<Candidate>& init, Evaluator& evaluator,
-               Proposer& proposer, Store& store, const Limits& limits, const Observer& observer) {
-  return Loop(spec, evaluator, proposer, store, limits, observer).Run(init);
+Outcome Refine(const ProblemSpec& spec, const Start& start, Evaluator& evaluator, Proposer& proposer,
+               Store& store, const Limits& limits, const Observer& observer) {
+  return Loop(spec, evaluator, proposer, store, limits, observer).Run(start);
 }
 
 }  // namespace cudaagent::search

@@ -18,11 +18,20 @@ struct Limits {
   int attempts = 10;                     // proposals; 0 = only the init baseline
   int patience = 0;                      // stop after this many in a row without a new best; 0 = never
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
-  std::optional<double> max_seconds;     // wall clock; checked before each proposal
+  std::optional<double> max_seconds;     // over all sittings; checked before each proposal
 };
 
 enum class StopReason { kAttempts, kPatience, kTarget, kTime, kExhausted, kInterrupted };
 std::string ToString(StopReason reason);
+// The reason of these words, as ToString gives them.
+std::optional<StopReason> StopReasonOf(const std::string& words);
+
+// Where a run starts: at its baseline or, resumed, after all that was done before.
+struct Start {
+  std::optional<Candidate> init;   // attempt 0; none where the model could not be exported
+  std::vector<Attempt> history;    // attempts of earlier sittings, 0 first; they are not done again
+  double elapsed_s = 0;            // of earlier sittings
+};
 
 // What the loop tells whoever watches, and what it asks. All are called on the loop's thread.
 struct Observer {
@@ -37,6 +46,7 @@ struct Outcome {
   int best = -1;                         // index of the best correct attempt, -1 = none
   StopReason reason = StopReason::kAttempts;
   std::optional<Error> error;            // what ended the run early; attempts so far are stored
+  double elapsed_s = 0;                  // over all sittings
 };
 
 // True where `a` is a better kernel than `b`: correct before incorrect, then by the deciding
@@ -45,9 +55,10 @@ struct Outcome {
 // ATen op is costed by its roofline, a kernel by what it was counted doing, so the two do not compare.
 bool Better(const Evaluation& a, const Evaluation& b);
 
-// Evaluates `init` as attempt 0 (there is none where the model could not be exported), then proposes
-// and evaluates until a limit is reached. Every attempt is stored before the next begins.
-Outcome Refine(const ProblemSpec& spec, const std::optional<Candidate>& init, Evaluator& evaluator,
-               Proposer& proposer, Store& store, const Limits& limits, const Observer& observer);
+// Evaluates the baseline as attempt 0 unless the history holds it, then proposes and evaluates until a
+// limit is reached. Every attempt is stored before the next begins. Resumed from any prefix of a run's
+// attempts it does what the whole run would have done.
+Outcome Refine(const ProblemSpec& spec, const Start& start, Evaluator& evaluator, Proposer& proposer,
+               Store& store, const Limits& limits, const Observer& observer);
 
 }  // namespace cudaagent::search

@@ -2,15 +2,16 @@
 
 #include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <thread>
 
-#include "protocol/evaluation_json.h"
-#include "store/best_readme.h"
+#include "store/run_files.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/text.h"
@@ -20,6 +21,8 @@ namespace cudaagent::store {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr double kLockWaitSeconds = 0.5;
 
 // 20261130T154455Z: the date of a folder's name.
 std::string CompactNow() {
@@ -53,101 +56,134 @@ void PointLatestAt(const std::string& folder) {
   if (!ignored) fs::rename(fresh, link, ignored);
 }
 
-Result<int> Lock(const std::string& folder) {
-  const std::string path = folder + "/lock";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) {
+// Locks of the open file description: they end with the process, and can be asked about without
+// being taken.
+struct flock WholeFile() {
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+std::string LockPath(const std::string& folder) { return folder + "/lock"; }
+
+tl::unexpected<Error> Locked(const std::string& folder) {
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format("Another cudaagent writes the run in {}. Wait for it, or name another folder "
+                  "with --out.",
+                  folder));
+}
+
+Result<util::UniqueFd> Lock(const std::string& folder) {
+  const std::string path = LockPath(folder);
+  util::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!fd.valid()) {
     return Fail(ErrorCode::kEnvironment,
                 fmt::format("Could not create {}: {}.", path, strerror(errno)));
   }
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    close(fd);
-    return Fail(ErrorCode::kUsage,
-                fmt::format("Another cudaagent writes the run in {}. Wait for it, or name another folder "
-                            "with --out.", folder));
+  struct flock whole = WholeFile();
+  // A killed driver's child holds the lock until it has become its program.
+  const auto deadline = util::Deadline::After(kLockWaitSeconds);
+  while (fcntl(fd.get(), F_OFD_SETLK, &whole) != 0) {
+    if (errno != EAGAIN && errno != EACCES) {
+      return Fail(ErrorCode::kEnvironment,
+                  fmt::format("Could not lock {}: {}.", path, strerror(errno)));
+    }
+    if (deadline.Passed()) return Locked(folder);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return fd;
 }
 
-nlohmann::json RunJson(const RunDescription& description) {
-  return {{"schema", 1},
-          {"cudaagent", description.version},
-          {"started", util::NowIso8601()},
-          {"arguments", description.arguments},
-          {"problem", protocol::ToJson(description.spec)},
-          {"proposer", description.proposer}};
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
-                                                     const RunDescription& description) {
-  const std::string folder = fs::absolute(out.empty() ? FreshFolder(description) : out)
-                                 .lexically_normal().string();
-  if (auto made = util::MakeDirs(folder + "/attempts"); !made) return tl::unexpected(made.error());
+bool IsBeingWritten(const std::string& folder) {
+  const util::UniqueFd fd(open(LockPath(folder).c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock whole = WholeFile();
+  return fd.valid() && fcntl(fd.get(), F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+Result<std::unique_ptr<RunFolder>> RunFolder::Open(const std::string& folder) {
   auto lock = Lock(folder);
   if (!lock) return tl::unexpected(lock.error());
-  std::unique_ptr<RunFolder> run(new RunFolder(folder, description, *lock));
-  if (fs::exists(folder + "/run.json")) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{} already holds a run, and this version cannot resume one. Name another "
-                            "folder with --out, or remove this one.", folder));
+  auto database = RunDatabase::OpenToWrite(folder + "/run.db");
+  if (!database) return tl::unexpected(database.error());
+  return std::unique_ptr<RunFolder>(new RunFolder(folder, std::move(*lock), std::move(*database)));
+}
+
+Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
+                                                     RunDescription description) {
+  const std::string folder =
+      fs::absolute(out.empty() ? FreshFolder(description) : out).lexically_normal().string();
+  if (auto made = util::MakeDirs(folder + "/attempts"); !made) return tl::unexpected(made.error());
+  const bool foreign = !Exists(folder + "/run.db") && Exists(folder + "/run.json");
+  auto run = Open(folder);
+  if (!run) return run;
+  auto holds = (*run)->database_.HoldsRun();
+  if (!holds) return tl::unexpected(holds.error());
+  if (foreign || *holds) {
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format(
+            "{} already holds a run. {}Name another folder with --out.", folder,
+            *holds ? "To go on with it: cudaagent optimize --resume " + folder + ". " : ""));
   }
-  auto written = util::WriteFileAtomic(folder + "/run.json", protocol::ToText(RunJson(description)) + "\n");
-  if (!written) return tl::unexpected(written.error());
+  description.started = util::NowIso8601();
+  if (auto begun = (*run)->database_.Begin(description); !begun)
+    return tl::unexpected(begun.error());
+  if (auto written = WriteRunFile(folder, description); !written)
+    return tl::unexpected(written.error());
+  (*run)->description_ = std::move(description);
   if (out.empty()) PointLatestAt(folder);
   return run;
 }
 
-RunFolder::RunFolder(std::string folder, RunDescription description, int lock_fd)
-    : folder_(std::move(folder)), description_(std::move(description)), lock_fd_(lock_fd) {}
-
-RunFolder::~RunFolder() { close(lock_fd_); }  // The lock file stays: removing it would race.
-
-Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* proposal) {
-  const std::string folder = fmt::format("{}/attempts/{:04}", folder_, attempt.number);
-  if (auto made = util::MakeDirs(folder); !made) return made;
-  nlohmann::json json = protocol::ToJson(attempt.evaluation);
-  json["attempt"] = attempt.number;
-  json["parent"] = attempt.parent;
-  json["origin"] = attempt.candidate.origin;
-  json["note"] = attempt.candidate.note;
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"kernel.cu", attempt.candidate.source},
-      {"build.log", attempt.evaluation.compile.log},
-      {"feedback.txt", attempt.feedback}};
-  if (proposal != nullptr && !proposal->prompt.empty()) files.emplace_back("prompt.md", proposal->prompt);
-  if (proposal != nullptr && !proposal->answer.empty()) files.emplace_back("answer.md", proposal->answer);
-  if (proposal != nullptr && proposal->prompt_tokens + proposal->completion_tokens > 0) {
-    json["usage"] = {{"prompt_tokens", proposal->prompt_tokens},
-                     {"completion_tokens", proposal->completion_tokens}};
+Result<std::unique_ptr<RunFolder>> RunFolder::Resume(const std::string& folder) {
+  auto run = Open(fs::absolute(folder).lexically_normal().string());
+  if (!run) return run;
+  auto holds = (*run)->database_.HoldsRun();
+  if (!holds) return tl::unexpected(holds.error());
+  if (!*holds) {
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("The run in {} was stopped before it began. Start it again: cudaagent optimize "
+                    "MODEL.py --out {}",
+                    folder, folder));
   }
-  // Last, so that a folder with an evaluation is whole.
-  files.emplace_back("evaluation.json",
-                     protocol::ToText(json) + "\n");
-  for (const auto& [name, text] : files) {
-    if (auto written = util::WriteFileAtomic(folder + "/" + name, text); !written) return written;
-  }
-  return {};
+  auto before = (*run)->database_.Read();
+  if (!before) return tl::unexpected(before.error());
+  if (auto whole = RepairFiles((*run)->folder_, *before); !whole)
+    return tl::unexpected(whole.error());
+  (*run)->description_ = before->description;
+  (*run)->before_ = std::move(*before);
+  return run;
 }
 
-Result<void> RunFolder::SaveBest(const Attempt& attempt) {
-  const std::string folder = folder_ + "/best";
-  if (auto made = util::MakeDirs(folder); !made) return made;
-  std::vector<std::string> recheck = description_.recheck;
-  recheck.push_back(folder + "/kernel.cu");
-  const std::string json = protocol::ToText(protocol::ToJson(attempt.evaluation));
-  for (const auto& [name, text] : std::vector<std::pair<std::string, std::string>>{
-           {"kernel.cu", attempt.candidate.source},
-           {"evaluation.json", json + "\n"},
-           {"README.md", BestReadme(attempt, description_.spec, recheck)}}) {
-    if (auto written = util::WriteFileAtomic(folder + "/" + name, text); !written) return written;
-  }
-  return {};
+Result<void> RunFolder::Continue(const FlagValues& flags) {
+  description_.flags = flags;
+  if (auto saved = database_.Continue(flags); !saved) return saved;
+  return WriteRunFile(folder_, description_);
 }
 
-Result<void> RunFolder::SaveSummary(const std::string& json) {
-  return util::WriteFileAtomic(folder_ + "/summary.json", json);
+Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* proposal,
+                                    bool new_best) {
+  if (auto saved = database_.SaveAttempt(attempt, proposal, new_best); !saved) return saved;
+  if (auto written = WriteAttemptFiles(folder_, attempt, proposal); !written) return written;
+  return new_best ? WriteBestFiles(folder_, attempt, description_) : Result<void>{};
+}
+
+Result<void> RunFolder::End(const std::string& stopped, bool finished, double elapsed_s,
+                            const std::string& summary) {
+  // The summary first: a run that the database calls finished is whole.
+  if (auto written = util::WriteFileAtomic(folder_ + "/summary.json", summary); !written)
+    return written;
+  return database_.End(stopped, finished, elapsed_s);
 }
 
 }  // namespace cudaagent::store

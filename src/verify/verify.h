@@ -48,8 +48,10 @@ Result<Checked<void>> CheckTimed(device::PlanRunner& runner, device::Device& dev
                                  Precision precision, const EvalOptions& options,
                                  const std::vector<c10::IValue>& form, CheckReport* report);
 
-// A seed nobody can foresee, from the operating system.
+// A seed nobody can foresee: from the operating system or, after UseSeedsOf, the next of its sequence.
 uint64_t SecretSeed();
+// From now on the seeds follow from `key`: the same key gives the same inputs. Empty: from the system.
+void UseSeedsOf(const std::string& key);
 
 // Copies arguments of Model.forward into the bound inputs, by name. An Error where their shapes,
 // types or scalars are not those the problem was loaded with.

@@ -171,6 +171,8 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
   protocol::EvaluationReply reply;
   Evaluation& evaluation = reply.evaluation;
   evaluation.candidate_hash = util::Sha256Hex(job.source);
+  const uint64_t seed = job.options.seed;
+  verify::UseSeedsOf(seed == 0 ? "" : std::to_string(seed) + evaluation.candidate_hash);
   evaluation.problem_hash = session.reference().info().hash;
   evaluation.device = session.Stamp();
   evaluation.date = util::NowIso8601();

@@ -40,6 +40,7 @@ inline EvalOptions ExampleOptions() {
   options.hidden_variants = false;
   options.model_gpu = "a100";
   options.instruction_budget = 1ULL << 63;
+  options.seed = 3;
   return options;
 }
 

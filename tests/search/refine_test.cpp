@@ -57,13 +57,10 @@ class FakeProposer : public Proposer {
 class FakeStore : public Store {
  public:
   std::string folder() const override { return "/nowhere"; }
-  Result<void> SaveAttempt(const Attempt& attempt, const Proposal*) override {
+  Result<void> SaveAttempt(const Attempt& attempt, const Proposal*, bool new_best) override {
     if (attempt.number == full_at) return Fail(ErrorCode::kEnvironment, "disk full");
     saved.push_back(attempt.number);
-    return {};
-  }
-  Result<void> SaveBest(const Attempt& attempt) override {
-    bests.push_back(attempt.number);
+    if (new_best) bests.push_back(attempt.number);
     return {};
   }
   std::vector<int> saved, bests;
@@ -77,7 +74,8 @@ class RefineTest : public testing::Test {
     Candidate first;
     first.source = std::move(init);
     observer_.feedback = [](const Attempt& a) { return "about " + a.candidate.source; };
-    Outcome outcome = Refine(spec_, first, evaluator_, proposer, store_, limits, observer_);
+    Outcome outcome = Refine(spec_, {first, history_, elapsed_s_}, evaluator_, proposer, store_, limits,
+                             observer_);
     bests_ = proposer.bests;
     feedbacks_ = proposer.feedbacks;
     return outcome;
@@ -86,6 +84,8 @@ class RefineTest : public testing::Test {
   FakeEvaluator evaluator_;
   FakeStore store_;
   Observer observer_;
+  std::vector<Attempt> history_;  // of earlier sittings
+  double elapsed_s_ = 0;
   std::vector<std::string> bests_, feedbacks_;
 };
 
@@ -171,11 +171,57 @@ TEST_F(RefineTest, AWrongBaselineLeavesRoomForARightKernel) {
   EXPECT_EQ(bests_[0], "none");
 }
 
+TEST_F(RefineTest, ResumedAfterAnyAttemptItEndsAsTheUndisturbedRun) {
+  const std::vector<std::string> sources = {"2.0", "wrong", "1.5", "3.0", "1.0", "wrong", "2.5", "9.0"};
+  Limits limits;
+  limits.patience = 3;
+  const Outcome whole = Run(sources, limits);
+  ASSERT_EQ(whole.reason, StopReason::kPatience);
+  for (size_t done = 0; done <= whole.attempts.size(); ++done) {
+    history_.assign(whole.attempts.begin(), whole.attempts.begin() + done);
+    evaluator_.calls = 0;
+    const size_t proposed = done == 0 ? 0 : done - 1;  // attempt 0 is the baseline
+    const Outcome resumed = Run({sources.begin() + proposed, sources.end()}, limits);
+    EXPECT_EQ(evaluator_.calls, static_cast<int>(whole.attempts.size() - done)) << done;
+    EXPECT_EQ(resumed.best, whole.best) << done;
+    EXPECT_EQ(resumed.reason, whole.reason) << done;
+    ASSERT_EQ(resumed.attempts.size(), whole.attempts.size()) << done;
+    for (size_t i = 0; i < whole.attempts.size(); ++i) {
+      EXPECT_EQ(resumed.attempts[i].number, static_cast<int>(i));
+      EXPECT_EQ(resumed.attempts[i].parent, whole.attempts[i].parent);
+      EXPECT_EQ(resumed.attempts[i].candidate.source, whole.attempts[i].candidate.source);
+    }
+  }
+}
+
+TEST_F(RefineTest, ResumedTheProposerSeesTheFeedbackAndTheBestOfBefore) {
+  history_ = Run({"2.0", "wrong"}).attempts;
+  Run({"3.0"});
+  EXPECT_EQ(bests_[0], "2.0");
+  EXPECT_EQ(feedbacks_[0], "about wrong");
+}
+
+TEST_F(RefineTest, TimeSpentBeforeCounts) {
+  history_ = Run({"2.0"}).attempts;
+  Limits limits;
+  limits.max_seconds = 100;
+  elapsed_s_ = 101;
+  const Outcome outcome = Run({"3.0"}, limits);
+  EXPECT_EQ(outcome.reason, StopReason::kTime);
+  EXPECT_EQ(outcome.attempts.size(), 2u);
+  EXPECT_GE(outcome.elapsed_s, 101);
+}
+
+TEST(StopReasonTest, ItsWordsLeadBackToIt) {
+  EXPECT_EQ(StopReasonOf(ToString(StopReason::kPatience)), StopReason::kPatience);
+  EXPECT_EQ(StopReasonOf(""), std::nullopt);
+}
+
 TEST(RefineWithoutBaselineTest, TheProposerStartsFromNothing) {
   FakeEvaluator evaluator;
   FakeProposer proposer({"wrong", "2.0"});
   FakeStore store;
-  const Outcome outcome = Refine({}, std::nullopt, evaluator, proposer, store, {}, {});
+  const Outcome outcome = Refine({}, {}, evaluator, proposer, store, {}, {});
   EXPECT_EQ(outcome.attempts.size(), 2u);
   EXPECT_EQ(outcome.best, 1);
 }

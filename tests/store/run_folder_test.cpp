@@ -25,7 +25,7 @@ class RunFolderTest : public testing::Test {
     description_.spec.source = "class Model: pass";
     description_.spec.consts = {{"dim", "1024"}};
     description_.recheck = {"cudaagent", "eval", "/models/soft max.py", "--const", "dim=1024"};
-    attempt_.number = 3;
+    attempt_.number = 0;
     attempt_.candidate.source = "// kernel";
     attempt_.candidate.origin = "builtin";
     attempt_.evaluation.verdict = Verdict::kOk;
@@ -50,8 +50,8 @@ TEST_F(RunFolderTest, AnAttemptIsReadableWithoutUs) {
   proposal.prompt = "please";
   proposal.answer = "here";
   proposal.prompt_tokens = 7;
-  ASSERT_TRUE((*run)->SaveAttempt(attempt_, &proposal));
-  const std::string folder = temp_.path() + "/run/attempts/0003/";
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, &proposal, false));
+  const std::string folder = temp_.path() + "/run/attempts/0000/";
   EXPECT_EQ(Read(folder + "kernel.cu"), "// kernel");
   EXPECT_EQ(Read(folder + "feedback.txt"), "go on");
   EXPECT_EQ(Read(folder + "prompt.md"), "please");
@@ -64,19 +64,21 @@ TEST_F(RunFolderTest, AnAttemptIsReadableWithoutUs) {
 TEST_F(RunFolderTest, TheBestKernelCarriesItsFiguresAndTheCommandThatChecksIt) {
   auto run = RunFolder::Create(temp_.path() + "/run", description_);
   ASSERT_TRUE(run);
-  ASSERT_TRUE((*run)->SaveBest(attempt_));
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
   const std::string readme = Read(temp_.path() + "/run/best/README.md");
   EXPECT_NE(readme.find("1.2500 ms"), std::string::npos) << readme;
   EXPECT_NE(readme.find("over eager: 2.00x (95 % interval 1.90 to 2.10)"), std::string::npos);
   EXPECT_NE(readme.find("cudaagent eval '/models/soft max.py' --const dim=1024 " + temp_.path() +
                         "/run/best/kernel.cu"),
-            std::string::npos) << readme;
+            std::string::npos)
+      << readme;
   EXPECT_EQ(readme.find("estimate"), std::string::npos);
 }
 
 TEST_F(RunFolderTest, AnEstimateIsCalledAnEstimate) {
   attempt_.evaluation.estimated = true;
-  EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"), std::string::npos);
+  EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"),
+            std::string::npos);
 }
 
 TEST_F(RunFolderTest, TextThatIsNotUtf8IsStoredAllTheSame) {
@@ -84,8 +86,8 @@ TEST_F(RunFolderTest, TextThatIsNotUtf8IsStoredAllTheSame) {
   attempt_.evaluation.message = "bad byte \xff";
   auto run = RunFolder::Create(temp_.path() + "/run", description_);
   ASSERT_TRUE(run) << run.error().message;
-  ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr));
-  auto json = nlohmann::json::parse(Read(temp_.path() + "/run/attempts/0003/evaluation.json"));
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, false));
+  auto json = nlohmann::json::parse(Read(temp_.path() + "/run/attempts/0000/evaluation.json"));
   EXPECT_EQ(json["message"], "bad byte \xef\xbf\xbd");
 }
 
@@ -126,20 +128,92 @@ TEST_F(RunFolderTest, WithoutANameTheFolderIsDatedAndLatestPointsAtIt) {
 TEST_F(RunFolderTest, AFullDiskIsOneClearErrorAndKeepsWhatWasThere) {
   const std::string disk = temp_.path() + "/disk";
   ASSERT_TRUE(util::MakeDirs(disk));
-  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) {
+  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=400k") != 0) {
     GTEST_SKIP() << "cannot mount a small tmpfs here: " << strerror(errno);
   }
+  ASSERT_TRUE(util::WriteFileAtomic(disk + "/filler", std::string(100'000, 'x')));
   {
     auto run = RunFolder::Create(disk + "/run", description_);
     ASSERT_TRUE(run) << run.error().message;
-    ASSERT_TRUE((*run)->SaveBest(attempt_));
-    attempt_.candidate.source.assign(200'000, 'x');
-    auto saved = (*run)->SaveBest(attempt_);
+    ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
+    ++attempt_.number;
+    attempt_.candidate.source.assign(400'000, 'x');
+    auto saved = (*run)->SaveAttempt(attempt_, nullptr, true);
     ASSERT_FALSE(saved);
     EXPECT_EQ(saved.error().code, ErrorCode::kEnvironment);
+    EXPECT_NE(saved.error().message.find("the disk is full"), std::string::npos)
+        << saved.error().message;
     EXPECT_EQ(Read(disk + "/run/best/kernel.cu"), "// kernel");
   }
+  fs::remove(disk + "/filler");
+  {
+    auto run = RunFolder::Resume(disk + "/run");
+    ASSERT_TRUE(run) << run.error().message;
+    EXPECT_EQ((*run)->before().attempts.size(), 1u);
+    attempt_.candidate.source = "// smaller";
+    EXPECT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
+  }
   umount(disk.c_str());
+}
+
+TEST_F(RunFolderTest, ResumingBringsBackEveryAttemptAndRepairsTheFiles) {
+  const std::string folder = temp_.path() + "/run";
+  Proposal proposal;
+  proposal.prompt = "please";
+  {
+    auto run = RunFolder::Create(folder, description_);
+    ASSERT_TRUE(run);
+    ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
+    attempt_.number = 1;
+    attempt_.candidate.source = "// faster";
+    ASSERT_TRUE((*run)->SaveAttempt(attempt_, &proposal, true));
+  }
+  // What a kill may leave: an attempt without its last files, half of a temporary file, an old
+  // best.
+  fs::remove(folder + "/attempts/0001/evaluation.json");
+  fs::remove_all(folder + "/attempts/0000");
+  ASSERT_TRUE(util::WriteFileAtomic(folder + "/attempts/0001/kernel.cu.tmp.1.2", "ha"));
+  ASSERT_TRUE(util::WriteFileAtomic(folder + "/best/kernel.cu", "// kernel"));
+  ASSERT_TRUE(util::MakeDirs(folder + "/.best-new"));
+  auto run = RunFolder::Resume(folder);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ((*run)->before().attempts.size(), 2u);
+  EXPECT_EQ(Read(folder + "/attempts/0000/kernel.cu"), "// kernel");
+  EXPECT_EQ(nlohmann::json::parse(Read(folder + "/attempts/0001/evaluation.json"))["attempt"], 1);
+  EXPECT_EQ(Read(folder + "/attempts/0001/prompt.md"), "please");
+  EXPECT_EQ(Read(folder + "/best/kernel.cu"), "// faster");
+  EXPECT_FALSE(fs::exists(folder + "/attempts/0001/kernel.cu.tmp.1.2"));
+  EXPECT_FALSE(fs::exists(folder + "/.best-new"));
+}
+
+TEST_F(RunFolderTest, ARunThatIsBeingWrittenIsNotResumed) {
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(run);
+  EXPECT_TRUE(IsBeingWritten(temp_.path() + "/run"));
+  auto second = RunFolder::Resume(temp_.path() + "/run");
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("Another cudaagent writes"), std::string::npos);
+  run->reset();
+  EXPECT_FALSE(IsBeingWritten(temp_.path() + "/run"));
+  EXPECT_TRUE(RunFolder::Resume(temp_.path() + "/run"));
+}
+
+TEST_F(RunFolderTest, ARunKilledBeforeItBeganCanBeStartedAgainButNotResumed) {
+  const std::string folder = temp_.path() + "/run";
+  ASSERT_TRUE(util::MakeDirs(folder));
+  ASSERT_TRUE(RunDatabase::OpenToWrite(folder + "/run.db"));
+  auto resumed = RunFolder::Resume(folder);
+  ASSERT_FALSE(resumed);
+  EXPECT_NE(resumed.error().message.find("stopped before it began"), std::string::npos);
+  EXPECT_TRUE(RunFolder::Create(folder, description_));
+}
+
+TEST_F(RunFolderTest, ARunOfAVersionWithoutADatabaseIsNotOverwritten) {
+  ASSERT_TRUE(util::MakeDirs(temp_.path() + "/run"));
+  ASSERT_TRUE(util::WriteFileAtomic(temp_.path() + "/run/run.json", "{}"));
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_FALSE(run);
+  EXPECT_NE(run.error().message.find("already holds a run"), std::string::npos);
 }
 
 TEST(ShellQuoteTest, AShellReadsTheWordBack) {

@@ -1,0 +1,45 @@
+// What `optimize`, `optimize --resume` and `replay` share: a run from its flags to its exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+#include "cli/proposers.h"
+#include "search/refine.h"
+#include "store/run_folder.h"
+
+namespace cudaagent::cli {
+
+struct OptimizeCommand {
+  std::vector<std::string> argv;
+  ProblemFlags problem;
+  EvalFlags eval;
+  ProposerFlags proposer;
+  OutputFlags output;
+  search::Limits limits;
+  double target_speedup = 0;  // 0 = none
+  std::string max_time;
+  std::string out;
+  std::string resume;                     // the run to go on with
+  store::FlagValues flags;                // all of the above that was given, for the record
+  std::unique_ptr<store::RunFolder> run;  // the run that is resumed; else one is begun
+
+  void Say(const std::string& line) const;
+};
+
+CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command);
+
+// Sets `command` as these recorded flags say.
+Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command);
+
+// The kind of device that `run` ran on instead of "auto", so that measured and estimated times
+// never mix.
+void PinDevice(const store::StoredRun& run, OptimizeCommand& command);
+
+// Begins or resumes the run, prints its result and returns the exit code.
+int RunOptimize(OptimizeCommand& command);
+
+}  // namespace cudaagent::cli

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "device/ptx/async.h"
 #include "device/ptx/faults.h"
 
 namespace cudaagent::device::ptx {
@@ -20,6 +21,7 @@ constexpr size_t kMaxLiveBytes = size_t{1} << 30;
 struct BlockMemory {
   std::unique_ptr<uint8_t[]> raw;
   std::unique_ptr<Warp[]> warps;
+  std::vector<AsyncQueue> async;  // one per warp
   uint8_t* registers = nullptr;
   uint8_t* local = nullptr;
   BlockState state;
@@ -177,6 +179,7 @@ class BlockRunner {
     auto memory = std::make_unique<BlockMemory>();
     memory->raw = std::make_unique<uint8_t[]>(block_bytes_);
     memory->warps = std::make_unique<Warp[]>(n_warps_);
+    memory->async.resize(n_warps_);
     memory->registers = Align64(memory->raw.get());
     memory->local = memory->registers + register_bytes_;
     memory->state.shared = Align64(memory->local + local_bytes_);
@@ -201,6 +204,7 @@ class BlockRunner {
     std::memset(block.shared, 0xff, launch_.shared_bytes);
     std::memset(block.shared_written, 0, launch_.shared_bytes);
     block.shared_unwritten = launch_.shared_bytes;
+    block.in_flight = 0;
     for (uint32_t n = 0; n < n_warps_; ++n) {
       Warp& warp = memory.warps[n];
       warp.base[0] = memory.registers + static_cast<size_t>(n) * kernel_.register_bytes;
@@ -215,6 +219,8 @@ class BlockRunner {
       warp.block = &block;
       warp.local = memory.local + static_cast<size_t>(n) * kernel_.local_total * kLanes;
       warp.index = n;
+      warp.async = &memory.async[n];
+      warp.async->Clear();
       warp.n_ready = warp.n_parked = 0;
       for (const SpecialSlot& slot : kernel_.specials) {
         for (uint32_t l = 0; l < kLanes; ++l) {

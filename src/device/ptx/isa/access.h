@@ -10,7 +10,8 @@ namespace cudaagent::device::ptx::PTX_ISA {
 // What a volatile or acquiring access takes of the quantum: a loop that spins on one yields soon.
 inline constexpr int64_t kHotCost = 512;
 
-enum class Use : uint8_t { kRead, kWrite, kAtomic };
+// kAsync: the target of a cp.async, checked but not yet written.
+enum class Use : uint8_t { kRead, kWrite, kAtomic, kAsync };
 
 struct Access {
   enum Kind : uint8_t { kUniform, kConsecutive, kScattered };
@@ -32,7 +33,7 @@ inline bool AllWritten(const uint8_t* written, uint32_t n) {
     std::memcpy(&word, written + i, 8);
     all &= word;
   }
-  for (; i < n; ++i) all &= written[i] != 0 ? ~uint64_t{0} : 0;
+  for (; i < n; ++i) all &= written[i] == 1 ? ~uint64_t{0} : 0;
   return all == 0x0101010101010101u;
 }
 
@@ -86,7 +87,7 @@ inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   if ((first & (bytes - 1)) != 0 || first > limit || span > limit - first) return false;
   if (b.shared_unwritten != 0) {
     uint8_t* written = b.shared_written + first;
-    if (use == Use::kRead && !AllWritten(written, span)) return false;
+    if ((use == Use::kRead || b.in_flight != 0) && !AllWritten(written, span)) return false;
     if (use == Use::kWrite) MarkShared(b, written, span);
   }
   Counters& c = w.thread->counters;
@@ -100,6 +101,12 @@ inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
 // fault was filled.
 bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
                   Access& access);
+
+// The same for addresses at hand, relative to `place` (generic ones carry their window).
+bool ResolveAddresses(Warp& w, Place place, uint64_t* address, uint32_t m, uint32_t bytes,
+                      uint32_t element, Use use, Access& access);
+// The lanes' addresses: op[4] + imm.
+void LaneAddresses(Warp& w, const Instr& in, uint64_t* address);
 
 // A full warp's load or store of one address or of consecutive ones: true with access.kind and
 // access.host[0] set. False: ask ResolveLanes.

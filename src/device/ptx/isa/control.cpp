@@ -291,6 +291,8 @@ Executor MakeExecutor(OpTable& table, Families& families) {
   RegisterAtomics(families);
   RegisterWarp(families);
   RegisterControl(families);
+  RegisterMatrix(families);
+  RegisterAsync(families);
 #define PTX_ISA_TEXT_(x) #x
 #define PTX_ISA_TEXT(x) PTX_ISA_TEXT_(x)
   return {&table, &families, RunWarp, PTX_ISA_TEXT(PTX_ISA)};

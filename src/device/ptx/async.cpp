@@ -5,14 +5,16 @@
 
 #include <cstring>
 
-#include "device/ptx/machine.h"
+#include "device/ptx/race.h"
 
 namespace cudaagent::device::ptx {
 namespace {
 
 constexpr uint8_t kWritten = 1, kCopying = 2;
 
-void Finish(BlockState& block, const AsyncCopy& copy) {
+void Finish(Warp& warp, const AsyncCopy& copy) {
+  BlockState& block = *warp.block;
+  if (block.race != nullptr) RaceAppear(warp, copy.lane, copy.to, copy.bytes, copy.pc);
   std::memcpy(block.shared + copy.to, copy.data, copy.bytes);
   std::memset(block.shared_written + copy.to, kWritten, copy.bytes);
   block.shared_unwritten -= copy.bytes;
@@ -53,7 +55,7 @@ void FinishCopies(Warp& warp, uint32_t mask, uint32_t keep, bool all) {
     bool done =
         (mask >> copy.lane & 1) != 0 && (all || uint64_t{copy.group} + keep <= uint64_t{groups});
     if (done) {
-      Finish(*warp.block, copy);
+      Finish(warp, copy);
     } else {
       queue.copies[kept++] = copy;
     }

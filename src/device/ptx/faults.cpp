@@ -286,6 +286,16 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
                   ", to which a cp.async of thread " + Thread(f.other_thread, launch) +
                   OtherLine(launch, f.other_pc) + " is in flight: nothing has waited for it"};
     }
+    case FaultKind::kRace: {
+      SharedSpot spot = SharedAt(launch, f.address);
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + Doing(f) + " of shared memory at " +
+                  Spot(spot.name, static_cast<int64_t>(f.address - spot.begin), f.element) +
+                  ", which thread " + Thread(f.other_thread, launch) +
+                  OtherLine(launch, f.other_pc) + (f.other_writes ? " writes" : " reads") +
+                  " with no barrier in between: a race"};
+    }
+    case FaultKind::kDivergentBarrier:
     case FaultKind::kNone:
       break;
   }

@@ -37,6 +37,8 @@ enum class FaultKind : uint8_t {
   kBarrierId,
   kPartialWarp,
   kInFlight,
+  kRace,
+  kDivergentBarrier,
 };
 
 struct FaultState {
@@ -48,9 +50,11 @@ struct FaultState {
   uint32_t warp = 0;
   uint64_t block = 0;
   uint64_t address = 0;
-  uint32_t bytes = 0;                       // of the whole access of one lane
-  uint32_t element = 0;                     // of one element of it
-  uint32_t other_thread = 0, other_pc = 0;  // kInFlight: who copies, and where
+  uint32_t bytes = 0;    // of the whole access of one lane
+  uint32_t element = 0;  // of one element of it
+  // The other thread of a kInFlight, kRace or kDivergentBarrier, and where it was.
+  uint32_t other_thread = 0, other_pc = 0;
+  bool other_writes = false;
   char text[1600] = {};
 };
 
@@ -65,6 +69,7 @@ struct Counters {
 struct LaunchState;
 struct BlockState;
 struct AsyncQueue;  // async.h
+struct RaceState;   // race.h
 
 // One host thread at work on a launch.
 struct ThreadState {
@@ -107,6 +112,8 @@ struct Warp {
   uint32_t index = 0;
   uint32_t lanes = 0;  // lanes that exist
   AsyncQueue* async = nullptr;
+  uint64_t race_stamp = 0;  // the block's barriers and the warp's own releases so far (race.h)
+  uint32_t race_time = 0;   // grows with each bar.warp.sync and warp-wide instruction
   int n_ready = 0, n_parked = 0;
   Group ready[kLanes];
   Parked parked[kLanes];
@@ -130,6 +137,8 @@ struct BlockState {
   uint8_t* shared_written = nullptr;  // one byte per byte: 0 never written, 1 written, 2 in flight
   uint32_t shared_unwritten = 0;      // how many are not 1
   uint32_t in_flight = 0;             // how many are 2: a cp.async has not been waited for
+  RaceState* race = nullptr;          // null: races are not looked for
+  bool divergent = false;             // a barrier's release found threads at different lines: fault
   Barrier barriers[kBarriers];
   uint64_t clock = 0;  // warp instructions of finished quanta
 };

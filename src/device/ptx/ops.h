@@ -122,7 +122,7 @@ struct Families {
   Handler convert;       // any cvt; see also convert_fast
   Handler convert_pair;  // cvt.rn.f16x2.f32 d, a, b
   Handler convert_fast[static_cast<int>(Num::kCount)][static_cast<int>(Num::kCount)];  // plain ones
-  Handler bra, brx, exit, call, ret, trap, nop, nanosleep, printf, assertfail;
+  Handler bra, brx, exit, call, ret, trap, nop, fence, nanosleep, printf, assertfail;
   Handler bar_sync, bar_arrive, bar_red, bar_warp;
   Handler shfl[4];      // up, down, bfly, idx
   Handler vote[4];      // all, any, uni, ballot

@@ -67,6 +67,16 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
   return true;
 }
 
+// False: a race.
+inline bool Raced(Warp& w, int lane, uint32_t at, uint32_t bytes, Use use, const Access& access) {
+  RaceState* race = w.block->race;
+  if (race == nullptr) return true;
+  uint32_t l = static_cast<uint32_t>(lane);
+  if (use == Use::kRead) return LaneRead(*race, w, l, at, bytes, access.strong);
+  if (use == Use::kAtomic) return RaceAtomic(w, l, at, bytes, access.releases);
+  return true;
+}
+
 bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t element, Use use,
             Access& access) {
   Counters& c = w.thread->counters;
@@ -74,6 +84,7 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
   uint32_t limit = w.thread->launch->shared_bytes;
   ++c.shared_requests;
   uint32_t address[kLanes];
+  access.shared = m;
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
     uint64_t at = wide[l];
@@ -85,6 +96,7 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
     uint8_t* written = b.shared_written + at;
     access.host[l] = b.shared + at;
     address[l] = static_cast<uint32_t>(at);
+    if (b.shared_unwritten == 0 && !Raced(w, l, address[l], bytes, use, access)) return false;
     if (b.shared_unwritten == 0) continue;
     if (b.in_flight != 0) {
       for (uint32_t i = 0; i < bytes; ++i) {
@@ -93,10 +105,11 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
         return Fault(w, FaultKind::kInFlight, l, at, bytes, element, use);
       }
     }
-    if (use == Use::kAsync) continue;
-    if (use != Use::kWrite && !Initialised(written, bytes, element)) {
+    if ((use == Use::kRead || use == Use::kAtomic) && !Initialised(written, bytes, element)) {
       return Fault(w, FaultKind::kSharedUninitialised, l, at, bytes, element, use);
     }
+    if (!Raced(w, l, address[l], bytes, use, access)) return false;
+    if (use == Use::kAsync) continue;
     if (use != Use::kRead) MarkShared(b, written, bytes);
   }
   c.wavefronts += CountWavefronts(address, bytes, m);
@@ -120,6 +133,8 @@ void LaneAddresses(Warp& w, const Instr& in, uint64_t* address) {
 bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
                   Access& access) {
   if (in.hot) w.quantum -= kHotCost;
+  access.strong = in.hot;
+  access.releases = use == Use::kAtomic && in.aux != 0;
   alignas(64) uint64_t address[kLanes];
   LaneAddresses(w, in, address);
   return ResolveAddresses(w, in.place, address, m, bytes, element, use, access);
@@ -129,6 +144,7 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
 bool ResolveAddresses(Warp& w, Place place, uint64_t* address, uint32_t m, uint32_t bytes,
                       uint32_t element, Use use, Access& access) {
   access.kind = Access::kScattered;
+  access.shared = 0;
   if (place == Place::kGlobal || place == Place::kConst) {
     return Global(w, address, m, bytes, element, use, access);
   }
@@ -177,7 +193,10 @@ bool ResolveAddresses(Warp& w, Place place, uint64_t* address, uint32_t m, uint3
   }
   if (shared != 0) {
     Access part;
+    part.strong = access.strong;
+    part.releases = access.releases;
     if (!Shared(w, address, shared, bytes, element, use, part)) return false;
+    access.shared = shared;
     EachLane(shared, [&](int l) { access.host[l] = part.host[l]; });
   }
   return true;

@@ -47,6 +47,7 @@ Step Copy(Warp& w, const Instr& in, uint32_t m) {
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     uint32_t l = static_cast<uint32_t>(__builtin_ctz(rest));
     uint32_t at = static_cast<uint32_t>(target.host[l] - w.block->shared);
+    if (!MayWrite(w, target, l, bytes, data[l])) return Step::kFault;
     if (IssueCopy(w, l, at, bytes, data[l])) continue;
     FaultState& f = w.thread->fault;
     f = FaultState{};

@@ -32,6 +32,7 @@ bool WholeWarp(Warp& w, uint32_t m) {
 
 // A diverged warp comes together first; false: the lanes of `m` wait, or the step is a fault.
 bool Together(Warp& w, uint32_t& m, Step& step) {
+  ++w.race_time;
   if (m == kAllLanes) return true;
   uint32_t all = m;
   if (w.alive == kAllLanes && w.mask == m) {
@@ -294,13 +295,16 @@ Step Wmma(Warp& w, const Instr& in, uint32_t m) {
         return Step::kFault;
       for (uint32_t l = 0; l < kLanes; ++l) {
         uint8_t* part = reg + l * lane_bytes + static_cast<uint32_t>(e) * size;
-        if (kStore)
-          std::memcpy(access.host[l], part, bytes);
-        else
+        if (!kStore) {
           std::memcpy(part, access.host[l], bytes);
+          continue;
+        }
+        if (!MayWrite(w, access, l, bytes, part)) return Step::kFault;
+        std::memcpy(access.host[l], part, bytes);
       }
     }
   }
+  ++w.race_time;  // whose lane an element was is unspecified
   return Step::kNext;
 }
 
@@ -344,8 +348,13 @@ Step StoreMatrix(Warp& w, const Instr& in, uint32_t m) {
       Transpose(s, block);
     else
       std::memcpy(block, s, sizeof(block));
-    for (int r = 0; r < 8; ++r) std::memcpy(access.host[8 * j + r], block + 8 * r, 16);
+    for (int r = 0; r < 8; ++r) {
+      if (!MayWrite(w, access, static_cast<uint32_t>(8 * j + r), 16, block + 8 * r))
+        return Step::kFault;
+      std::memcpy(access.host[8 * j + r], block + 8 * r, 16);
+    }
   }
+  ++w.race_time;
   return Step::kNext;
 }
 // movmatrix.trans: op[0] = op[1] transposed.

@@ -21,14 +21,22 @@ std::string Line(const LaunchState& launch, uint32_t pc) {
   return line == 0 ? "" : "line " + std::to_string(line);
 }
 
+std::string Thread(uint64_t thread, const LaunchState& launch) {
+  uint64_t nx = launch.ntid[0], ny = launch.ntid[1];
+  return Triple(thread % nx, thread / nx % ny, thread / (nx * ny));
+}
+
+std::string OtherLine(const LaunchState& launch, uint32_t pc) {
+  std::string line = Line(launch, pc);
+  return line.empty() ? "" : " (" + line + ")";
+}
+
 std::string Where(const FaultState& f, const LaunchState& launch) {
   std::string line = Line(launch, f.pc);
   uint64_t gx = launch.grid[0], gy = launch.grid[1];
-  uint64_t thread = uint64_t{f.warp} * kLanes + f.lane;
-  uint64_t nx = launch.ntid[0], ny = launch.ntid[1];
   return "kernel " + launch.kernel->shown + (line.empty() ? "" : " (" + line + ")") + ", block " +
          Triple(f.block % gx, f.block / gx % gy, f.block / (gx * gy)) + " thread " +
-         Triple(thread % nx, thread / nx % ny, thread / (nx * ny)) + ": ";
+         Thread(uint64_t{f.warp} * kLanes + f.lane, launch) + ": ";
 }
 
 std::string Doing(const FaultState& f) {
@@ -266,6 +274,28 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
       return {Verdict::kDeviceFault,
               Where(f, launch) + "executes a warp-wide instruction whose mask " + Hex(f.address) +
                   " leaves out the thread's own lane " + std::to_string(f.lane)};
+    case FaultKind::kPartialWarp:
+      return {Verdict::kDeviceFault, Where(f, launch) +
+                                         "executes a matrix instruction with the lanes " +
+                                         Hex(f.address) + " of its warp, but it needs all 32"};
+    case FaultKind::kInFlight: {
+      SharedSpot spot = SharedAt(launch, f.address);
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + Doing(f) + " of shared memory at " +
+                  Spot(spot.name, static_cast<int64_t>(f.address - spot.begin), f.element) +
+                  ", to which a cp.async of thread " + Thread(f.other_thread, launch) +
+                  OtherLine(launch, f.other_pc) + " is in flight: nothing has waited for it"};
+    }
+    case FaultKind::kRace: {
+      SharedSpot spot = SharedAt(launch, f.address);
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + Doing(f) + " of shared memory at " +
+                  Spot(spot.name, static_cast<int64_t>(f.address - spot.begin), f.element) +
+                  ", which thread " + Thread(f.other_thread, launch) +
+                  OtherLine(launch, f.other_pc) + (f.other_writes ? " writes" : " reads") +
+                  " with no barrier in between: a race"};
+    }
+    case FaultKind::kDivergentBarrier:
     case FaultKind::kNone:
       break;
   }

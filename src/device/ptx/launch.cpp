@@ -6,7 +6,9 @@
 #include <mutex>
 #include <thread>
 
+#include "device/ptx/async.h"
 #include "device/ptx/faults.h"
+#include "device/ptx/race.h"
 
 namespace cudaagent::device::ptx {
 namespace {
@@ -20,6 +22,8 @@ constexpr size_t kMaxLiveBytes = size_t{1} << 30;
 struct BlockMemory {
   std::unique_ptr<uint8_t[]> raw;
   std::unique_ptr<Warp[]> warps;
+  std::vector<AsyncQueue> async;  // one per warp
+  std::unique_ptr<RaceState> race;
   uint8_t* registers = nullptr;
   uint8_t* local = nullptr;
   BlockState state;
@@ -114,8 +118,15 @@ class BlockRunner {
     n_warps_ = (launch_.ntid[0] * launch_.ntid[1] * launch_.ntid[2] + kLanes - 1) / kLanes;
     local_bytes_ = static_cast<size_t>(kernel_.local_total) * kLanes * n_warps_;
     register_bytes_ = static_cast<size_t>(kernel_.register_bytes) * n_warps_;
-    block_bytes_ =
+    raw_bytes_ = block_bytes_ =
         register_bytes_ + local_bytes_ + 2 * static_cast<size_t>(launch_.shared_bytes) + 256;
+    if (shared_.request->races && launch_.shared_bytes != 0) {
+      size_t bytes = RaceState::Bytes(n_warps_, launch_.shared_bytes);
+      // Blocks of a cooperative launch are all in flight.
+      uint64_t blocks = shared_.request->cooperative ? shared_.blocks : 1;
+      races_ = bytes * blocks <= kMaxLiveBytes;
+      if (races_) block_bytes_ += bytes;
+    }
     max_live_ = std::max<size_t>(1, std::min(kMaxLiveBlocks, kMaxLiveBytes / block_bytes_));
     if (shared_.request->cooperative) max_live_ = ~size_t{0};
   }
@@ -175,8 +186,10 @@ class BlockRunner {
       return memory;
     }
     auto memory = std::make_unique<BlockMemory>();
-    memory->raw = std::make_unique<uint8_t[]>(block_bytes_);
+    memory->raw = std::make_unique<uint8_t[]>(raw_bytes_);
     memory->warps = std::make_unique<Warp[]>(n_warps_);
+    memory->async.resize(n_warps_);
+    if (races_) memory->race = std::make_unique<RaceState>(n_warps_, launch_.shared_bytes);
     memory->registers = Align64(memory->raw.get());
     memory->local = memory->registers + register_bytes_;
     memory->state.shared = Align64(memory->local + local_bytes_);
@@ -201,6 +214,9 @@ class BlockRunner {
     std::memset(block.shared, 0xff, launch_.shared_bytes);
     std::memset(block.shared_written, 0, launch_.shared_bytes);
     block.shared_unwritten = launch_.shared_bytes;
+    block.in_flight = 0;
+    block.race = memory.race.get();
+    if (block.race != nullptr) StartRace(block);
     for (uint32_t n = 0; n < n_warps_; ++n) {
       Warp& warp = memory.warps[n];
       warp.base[0] = memory.registers + static_cast<size_t>(n) * kernel_.register_bytes;
@@ -215,6 +231,8 @@ class BlockRunner {
       warp.block = &block;
       warp.local = memory.local + static_cast<size_t>(n) * kernel_.local_total * kLanes;
       warp.index = n;
+      warp.async = &memory.async[n];
+      warp.async->Clear();
       warp.n_ready = warp.n_parked = 0;
       for (const SpecialSlot& slot : kernel_.specials) {
         for (uint32_t l = 0; l < kLanes; ++l) {
@@ -296,7 +314,8 @@ class BlockRunner {
   const Kernel& kernel_;
   ThreadState thread_;
   uint32_t n_warps_ = 0;
-  size_t register_bytes_ = 0, local_bytes_ = 0, block_bytes_ = 0, max_live_ = 1;
+  size_t register_bytes_ = 0, local_bytes_ = 0, raw_bytes_ = 0, block_bytes_ = 0, max_live_ = 1;
+  bool races_ = false;
   uint64_t unspent_ = 0;
   std::vector<std::unique_ptr<BlockMemory>> all_;
   std::vector<BlockMemory*> free_;

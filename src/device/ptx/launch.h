@@ -24,6 +24,7 @@ struct LaunchRequest {
   uint64_t budget = 0;  // thread instructions
   uint64_t number = 0;  // %gridid
   int threads = 1;      // host threads
+  bool races = true;    // look for races in shared memory
   void (*print)(LaunchState&, const char* text) = nullptr;
   void* print_to = nullptr;
 };

@@ -280,6 +280,10 @@ bool Lowering::Structured() {
   if (base == "vote" || base == "match" || base == "redux" || base == "activemask")
     return Vote(base);
   if (base == "bar" || base == "barrier") return Barriers(base);
+  if (base == "mma" || base == "wmma" || base == "ldmatrix" || base == "stmatrix" ||
+      base == "movmatrix")
+    return Matrix(base);
+  if (base == "cp") return AsyncCopies();
   if (Control(base)) return true;
   return NoEffect(base);
 }

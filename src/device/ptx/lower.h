@@ -84,6 +84,14 @@ class Lowering {
   bool NoEffect(std::string_view base);
   bool Cvta();
 
+  // lower_matrix.cpp
+  bool Matrix(std::string_view base);
+  bool Mma();
+  bool Wmma();
+  bool AsyncCopies();
+  void Registers(const Operand& operand, size_t count, size_t kept, char type,
+                 std::vector<uint32_t>& ops);
+
   // lower_warp.cpp
   bool Mov();
   bool Cvt();

@@ -137,11 +137,12 @@ bool Lowering::Atom(std::string_view base) {
   Words words = Split();
   Place place = Place::kGeneric;
   AtomOp op = AtomOp::kCount;
-  bool policy = false;
+  bool policy = false, releases = false;
   while (words.at + 1 < words.items.size()) {
     std::string_view word = words.items[words.at++];
     bool known = SpaceWord(word, &place) || IsOrder(word) || IsScope(word) || word == "noftz";
     if (word == "L2::cache_hint") known = policy = true;
+    releases |= word == "release" || word == "acq_rel";
     for (const auto& [name, value] : kOps) {
       if (word == name) {
         op = value;
@@ -166,6 +167,7 @@ bool Lowering::Atom(std::string_view base) {
   instr.run = run;
   instr.cls = Cls::kMemory;
   instr.hot = atom;
+  instr.aux = releases ? 1 : 0;
   uint32_t bytes = static_cast<uint32_t>(TypeBytes(words.Peek()));
   char letter = bytes == 2 ? 'h' : bytes == 4 ? 'w' : 'l';
   if (atom) instr.op[0] = Destination(statement_->operands[at++], letter);
@@ -227,7 +229,7 @@ bool Lowering::NoEffect(std::string_view base) {
   }
   Instr instr = Start();
   instr.cls = Cls::kMemory;
-  instr.run = base == "nanosleep" ? families_.nanosleep : families_.nop;
+  instr.run = base == "nanosleep" ? families_.nanosleep : fence ? families_.fence : families_.nop;
   Push(instr);
   return true;
 }

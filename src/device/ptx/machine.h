@@ -35,6 +35,10 @@ enum class FaultKind : uint8_t {
   kBudget,
   kSync,
   kBarrierId,
+  kPartialWarp,
+  kInFlight,
+  kRace,
+  kDivergentBarrier,
 };
 
 struct FaultState {
@@ -48,6 +52,9 @@ struct FaultState {
   uint64_t address = 0;
   uint32_t bytes = 0;    // of the whole access of one lane
   uint32_t element = 0;  // of one element of it
+  // The other thread of a kInFlight, kRace or kDivergentBarrier, and where it was.
+  uint32_t other_thread = 0, other_pc = 0;
+  bool other_writes = false;
   char text[1600] = {};
 };
 
@@ -61,6 +68,8 @@ struct Counters {
 
 struct LaunchState;
 struct BlockState;
+struct AsyncQueue;  // async.h
+struct RaceState;   // race.h
 
 // One host thread at work on a launch.
 struct ThreadState {
@@ -102,6 +111,9 @@ struct Warp {
   uint8_t* local = nullptr;  // Kernel::local_total bytes per lane
   uint32_t index = 0;
   uint32_t lanes = 0;  // lanes that exist
+  AsyncQueue* async = nullptr;
+  uint64_t race_stamp = 0;  // the block's barriers and the warp's own releases so far (race.h)
+  uint32_t race_time = 0;   // grows with each bar.warp.sync and warp-wide instruction
   int n_ready = 0, n_parked = 0;
   Group ready[kLanes];
   Parked parked[kLanes];
@@ -122,8 +134,11 @@ struct BlockState {
   uint64_t index = 0;
   uint32_t x = 0, y = 0, z = 0;
   uint8_t* shared = nullptr;
-  uint8_t* shared_written = nullptr;  // one byte per byte, 1 = written
-  uint32_t shared_unwritten = 0;      // how many are 0
+  uint8_t* shared_written = nullptr;  // one byte per byte: 0 never written, 1 written, 2 in flight
+  uint32_t shared_unwritten = 0;      // how many are not 1
+  uint32_t in_flight = 0;             // how many are 2: a cp.async has not been waited for
+  RaceState* race = nullptr;          // null: races are not looked for
+  bool divergent = false;             // a barrier's release found threads at different lines: fault
   Barrier barriers[kBarriers];
   uint64_t clock = 0;  // warp instructions of finished quanta
 };
@@ -172,6 +187,18 @@ void ArriveBarrier(Warp& warp, uint32_t id, uint32_t count, uint32_t mask, bool 
 bool GatherLanes(Warp& warp, uint32_t need, uint32_t mask, uint32_t* all);
 // The same for bar.warp.sync, whose lanes may wait at different instructions.
 bool GatherWarp(Warp& warp, uint32_t need, uint32_t mask);
+
+// --- asynchronous copies, built once (async.cpp) ---
+
+// A copy to `bytes` of shared memory at `to`, which the caller has checked; its data appear when
+// the lane waits for it. False: another copy to one of these bytes is still in flight.
+bool IssueCopy(Warp& warp, uint32_t lane, uint32_t to, uint32_t bytes, const uint8_t* data);
+void CommitCopies(Warp& warp, uint32_t mask);
+// Finishes the lanes' copies but those of the `keep` groups committed last; `all`: those not
+// committed, too.
+void FinishCopies(Warp& warp, uint32_t mask, uint32_t keep, bool all);
+// The copy in flight to a byte of shared memory: fills who and where of a kInFlight fault.
+void NameCopy(const BlockState& block, uint32_t at, FaultState& fault);
 
 // Formats device printf into the launch's log (printf.cpp). Returns what vprintf returns.
 int DevicePrintf(Warp& warp, uint32_t lane, uint64_t format, uint64_t arguments);

@@ -94,6 +94,25 @@ struct Conversion {
   }
 };
 
+// What a matrix of a warp-wide instruction holds, as its fragment's registers name it.
+enum class Element : uint8_t { kF16, kBf16, kTf32, kS8, kU8, kF64, kE4m3, kE5m2, kF32, kS32 };
+// Instr::imm of mma and wmma.
+struct MatrixShape {
+  uint8_t m = 0, n = 0, k = 0;
+  Element a = Element::kF16, b = Element::kF16, c = Element::kF32, d = Element::kF32;
+  bool saturate = false;
+};
+static_assert(sizeof(MatrixShape) == 8);
+// Instr::imm of wmma.load and wmma.store: a fragment of blocks (see isa/matrix.cpp).
+struct FragmentShape {
+  uint8_t rows = 0, columns = 0;
+  Element element = Element::kF16;
+  char role = 'a';            // a, b, c (also d)
+  bool column_major = false;  // in memory
+  uint8_t unused[3] = {};
+};
+static_assert(sizeof(FragmentShape) == 8);
+
 // Handlers of the families whose modifiers are decoded (lower_memory.cpp, lower_warp.cpp). What
 // Instr's fields mean to each is said where the handler is defined.
 struct Families {
@@ -103,7 +122,7 @@ struct Families {
   Handler convert;       // any cvt; see also convert_fast
   Handler convert_pair;  // cvt.rn.f16x2.f32 d, a, b
   Handler convert_fast[static_cast<int>(Num::kCount)][static_cast<int>(Num::kCount)];  // plain ones
-  Handler bra, brx, exit, call, ret, trap, nop, nanosleep, printf, assertfail;
+  Handler bra, brx, exit, call, ret, trap, nop, fence, nanosleep, printf, assertfail;
   Handler bar_sync, bar_arrive, bar_red, bar_warp;
   Handler shfl[4];      // up, down, bfly, idx
   Handler vote[4];      // all, any, uni, ballot
@@ -112,6 +131,10 @@ struct Families {
   Handler activemask, clock;
   Handler pack[4], unpack[4];  // mov of vectors, [log2 of element bytes]
   Handler isspacep, cvta, copy_local;
+  Handler mma, wmma_load, wmma_store;
+  Handler ldmatrix[2], stmatrix[2];  // [as stored, .trans]
+  Handler movmatrix;
+  Handler cp_async, cp_async_commit, cp_async_wait;
 };
 
 // One build of the executor.

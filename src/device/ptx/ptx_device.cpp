@@ -23,8 +23,9 @@ constexpr uint64_t kThreadsWorthSharing =
 
 }  // namespace
 
-PtxDevice::PtxDevice(const GpuModel& model, uint64_t budget, const Executor& executor, int threads)
-    : model_(model), budget_(budget), executor_(executor), threads_(threads) {
+PtxDevice::PtxDevice(const GpuModel& model, uint64_t budget, const Executor& executor, int threads,
+                     bool races)
+    : model_(model), budget_(budget), executor_(executor), threads_(threads), races_(races) {
   stamp_.kind = "cpu";
   stamp_.name = "PTX interpreter (models " + std::string(model.name) + ")";
   stamp_.arch = model.arch;
@@ -242,6 +243,7 @@ Checked<void> PtxModule::Run(const Launch& launch) {
   request.table = &table;
   request.sms = static_cast<uint32_t>(device_.model_.sms);
   request.budget = device_.budget_;
+  request.races = device_.races_;
   request.number = ++device_.launches_;
   request.print = PtxDevice::Print;
   request.print_to = &device_;

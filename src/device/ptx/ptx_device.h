@@ -19,7 +19,9 @@ namespace cudaagent::device::ptx {
 // One thread at a time; a launch itself uses `threads` host threads.
 class PtxDevice : public Device {
  public:
-  PtxDevice(const GpuModel& model, uint64_t budget, const Executor& executor, int threads);
+  // `races`: look for races in shared memory.
+  PtxDevice(const GpuModel& model, uint64_t budget, const Executor& executor, int threads,
+            bool races = true);
 
   const DeviceStamp& stamp() const override { return stamp_; }
   const Limits& limits() const override { return limits_; }
@@ -45,6 +47,7 @@ class PtxDevice : public Device {
   uint64_t budget_;
   const Executor& executor_;
   int threads_;
+  bool races_;
   DeviceStamp stamp_;
   Limits limits_;
   std::vector<std::unique_ptr<Region>> regions_;  // ascending, disjoint

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "device/ptx/isa_entry.h"
-#include "device/ptx/machine.h"
+#include "device/ptx/race.h"
 
 namespace cudaagent::device::ptx {
 namespace {
@@ -56,8 +56,23 @@ void DeliverVote(Warp& warp, const Parked& parked, const Barrier& barrier) {
   *d = yes ? *d | parked.mask : *d & ~parked.mask;
 }
 
+// Tells the race detector who meets at a barrier.
+void OrderAccesses(BlockState& block, uint32_t id) {
+  uint32_t waiting = 0, lanes = 0;
+  for (uint32_t n = 0; n < block.n_warps; ++n) {
+    const Warp& warp = block.warps[n];
+    for (int i = 0; i < warp.n_parked; ++i) {
+      if (warp.parked[i].wait != Wait::kBarrier || warp.parked[i].barrier != id) continue;
+      waiting |= 1u << n;
+      lanes += static_cast<uint32_t>(__builtin_popcount(warp.parked[i].mask));
+    }
+  }
+  RaceBarrier(block, id, waiting, lanes >= block.live_threads);
+}
+
 void ReleaseBarrier(BlockState& block, uint32_t id) {
   Barrier& barrier = block.barriers[id];
+  if (block.race != nullptr) OrderAccesses(block, id);
   for (uint32_t n = 0; n < block.n_warps; ++n) {
     Warp& warp = block.warps[n];
     for (int i = 0; i < warp.n_parked;) {
@@ -192,6 +207,7 @@ void ArriveBarrier(Warp& warp, uint32_t id, uint32_t count, uint32_t mask, bool 
   bool whole = mask == warp.alive;
   barrier.arrived += count != 0 && whole ? kLanes : static_cast<uint32_t>(__builtin_popcount(mask));
   if (count != 0) barrier.expected = count;
+  if (!wait && block.race != nullptr) RaceArrive(warp, id);
   if (wait) Park(warp, {warp.pc, mask, 0, Wait::kBarrier, id});
   if (Complete(block, barrier)) ReleaseBarrier(block, id);
 }

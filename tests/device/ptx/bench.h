@@ -29,8 +29,8 @@ struct Buffer {
 class Bench {
  public:
   explicit Bench(const std::string& ptx, const Executor& executor = BestExecutor(), int threads = 1,
-                 uint64_t budget = 2'000'000'000)
-      : device_(*FindGpuModel("h200"), budget, executor, threads) {
+                 uint64_t budget = 2'000'000'000, bool races = true)
+      : device_(*FindGpuModel("h200"), budget, executor, threads, races) {
     char path[] = "/tmp/cudaagent_ptx_test_XXXXXX";
     int fd = mkstemp(path);
     close(fd);

@@ -67,6 +67,16 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
   return true;
 }
 
+// False: a race.
+inline bool Raced(Warp& w, int lane, uint32_t at, uint32_t bytes, Use use, const Access& access) {
+  RaceState* race = w.block->race;
+  if (race == nullptr) return true;
+  uint32_t l = static_cast<uint32_t>(lane);
+  if (use == Use::kRead) return LaneRead(*race, w, l, at, bytes, access.strong);
+  if (use == Use::kAtomic) return RaceAtomic(w, l, at, bytes, access.releases);
+  return true;
+}
+
 bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t element, Use use,
             Access& access) {
   Counters& c = w.thread->counters;
@@ -74,6 +84,7 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
   uint32_t limit = w.thread->launch->shared_bytes;
   ++c.shared_requests;
   uint32_t address[kLanes];
+  access.shared = m;
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
     uint64_t at = wide[l];
@@ -85,10 +96,20 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
     uint8_t* written = b.shared_written + at;
     access.host[l] = b.shared + at;
     address[l] = static_cast<uint32_t>(at);
+    if (b.shared_unwritten == 0 && !Raced(w, l, address[l], bytes, use, access)) return false;
     if (b.shared_unwritten == 0) continue;
-    if (use != Use::kWrite && !Initialised(written, bytes, element)) {
+    if (b.in_flight != 0) {
+      for (uint32_t i = 0; i < bytes; ++i) {
+        if (written[i] != 2) continue;
+        NameCopy(b, static_cast<uint32_t>(at) + i, w.thread->fault);
+        return Fault(w, FaultKind::kInFlight, l, at, bytes, element, use);
+      }
+    }
+    if ((use == Use::kRead || use == Use::kAtomic) && !Initialised(written, bytes, element)) {
       return Fault(w, FaultKind::kSharedUninitialised, l, at, bytes, element, use);
     }
+    if (!Raced(w, l, address[l], bytes, use, access)) return false;
+    if (use == Use::kAsync) continue;
     if (use != Use::kRead) MarkShared(b, written, bytes);
   }
   c.wavefronts += CountWavefronts(address, bytes, m);
@@ -97,13 +118,8 @@ bool Shared(Warp& w, const uint64_t* wide, uint32_t m, uint32_t bytes, uint32_t 
 
 }  // namespace
 
-// Local memory is one run of bytes per lane.
-bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
-                  Access& access) {
-  access.kind = Access::kScattered;
+void LaneAddresses(Warp& w, const Instr& in, uint64_t* address) {
   uint64_t offset = static_cast<uint64_t>(in.imm);
-  if (in.hot) w.quantum -= kHotCost;
-  alignas(64) uint64_t address[kLanes];
   if (in.wide_address) {
     const uint64_t* a = At<uint64_t>(w, in.op[4]);
     for (int l = 0; l < kLanes; ++l) address[l] = a[l] + offset;
@@ -112,19 +128,36 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
     for (int l = 0; l < kLanes; ++l)
       address[l] = static_cast<uint32_t>(a[l] + static_cast<uint32_t>(offset));
   }
-  if (in.place == Place::kGlobal || in.place == Place::kConst) {
+}
+
+bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
+                  Access& access) {
+  if (in.hot) w.quantum -= kHotCost;
+  access.strong = in.hot;
+  access.releases = use == Use::kAtomic && in.aux != 0;
+  alignas(64) uint64_t address[kLanes];
+  LaneAddresses(w, in, address);
+  return ResolveAddresses(w, in.place, address, m, bytes, element, use, access);
+}
+
+// Local memory is one run of bytes per lane.
+bool ResolveAddresses(Warp& w, Place place, uint64_t* address, uint32_t m, uint32_t bytes,
+                      uint32_t element, Use use, Access& access) {
+  access.kind = Access::kScattered;
+  access.shared = 0;
+  if (place == Place::kGlobal || place == Place::kConst) {
     return Global(w, address, m, bytes, element, use, access);
   }
-  if (in.place == Place::kShared) return Shared(w, address, m, bytes, element, use, access);
+  if (place == Place::kShared) return Shared(w, address, m, bytes, element, use, access);
 
   // Generic, local and param: sort the lanes by window.
   uint32_t global = 0, shared = 0;
   for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
     int l = __builtin_ctz(rest);
-    uint64_t window = in.place == Place::kLocal   ? kLocalWindow
-                      : in.place == Place::kParam ? kParamWindow
-                                                  : address[l] & kWindowMask;
-    if (in.place == Place::kGeneric && window != 0) address[l] &= ~kWindowMask;
+    uint64_t window = place == Place::kLocal   ? kLocalWindow
+                      : place == Place::kParam ? kParamWindow
+                                               : address[l] & kWindowMask;
+    if (place == Place::kGeneric && window != 0) address[l] &= ~kWindowMask;
     uint64_t at = address[l];
     if (window == kSharedWindow) {
       shared |= 1u << l;
@@ -148,7 +181,7 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
   }
   if (global == m) return Global(w, address, m, bytes, element, use, access);
   if (shared == m) return Shared(w, address, m, bytes, element, use, access);
-  if (in.place == Place::kParam && m == kAllLanes) {
+  if (place == Place::kParam && m == kAllLanes) {
     uint64_t same = 0;
     for (int l = 0; l < kLanes; ++l) same |= address[l] ^ address[0];
     if (same == 0) access.kind = Access::kUniform;
@@ -160,7 +193,10 @@ bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t
   }
   if (shared != 0) {
     Access part;
+    part.strong = access.strong;
+    part.releases = access.releases;
     if (!Shared(w, address, shared, bytes, element, use, part)) return false;
+    access.shared = shared;
     EachLane(shared, [&](int l) { access.host[l] = part.host[l]; });
   }
   return true;

@@ -4,17 +4,22 @@
 #pragma once
 
 #include "device/ptx/isa/lanes.h"
+#include "device/ptx/isa/race.h"
 
 namespace cudaagent::device::ptx::PTX_ISA {
 
 // What a volatile or acquiring access takes of the quantum: a loop that spins on one yields soon.
 inline constexpr int64_t kHotCost = 512;
 
-enum class Use : uint8_t { kRead, kWrite, kAtomic };
+// kAsync: the target of a cp.async, checked but not yet written.
+enum class Use : uint8_t { kRead, kWrite, kAtomic, kAsync };
 
 struct Access {
   enum Kind : uint8_t { kUniform, kConsecutive, kScattered };
   Kind kind = kScattered;
+  bool strong = false;    // set by the caller: volatile or atomic
+  bool releases = false;  // the same: an atomic with .release or .acq_rel
+  uint32_t shared = 0;    // lanes that name shared memory
   uint8_t* host[kLanes];  // of active lanes; kUniform and kConsecutive: [0] is lane 0's
 };
 
@@ -32,7 +37,7 @@ inline bool AllWritten(const uint8_t* written, uint32_t n) {
     std::memcpy(&word, written + i, 8);
     all &= word;
   }
-  for (; i < n; ++i) all &= written[i] != 0 ? ~uint64_t{0} : 0;
+  for (; i < n; ++i) all &= written[i] == 1 ? ~uint64_t{0} : 0;
   return all == 0x0101010101010101u;
 }
 
@@ -79,16 +84,25 @@ inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   access.host[0] = reinterpret_cast<uint8_t*>(first);
   return true;
 }
-inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Use use,
-                      Access& access) {
+template <uint32_t kBytes, Use kUse>
+inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, bool strong, Access& access) {
   BlockState& b = *w.block;
   uint32_t limit = w.thread->launch->shared_bytes;
-  if ((first & (bytes - 1)) != 0 || first > limit || span > limit - first) return false;
-  if (b.shared_unwritten != 0) {
-    uint8_t* written = b.shared_written + first;
-    if (use == Use::kRead && !AllWritten(written, span)) return false;
-    if (use == Use::kWrite) MarkShared(b, written, span);
+  if ((first & (kBytes - 1)) != 0 || first > limit || span > limit - first) return false;
+  uint8_t* written = b.shared_written + first;
+  if (b.shared_unwritten != 0 && (kUse == Use::kRead || b.in_flight != 0) &&
+      !AllWritten(written, span)) {
+    return false;
   }
+  if (b.race != nullptr) {
+    if (strong) return false;
+    uint32_t at = static_cast<uint32_t>(first);
+    if (kUse == Use::kRead ? !RunRead<kBytes>(*b.race, w, at, span)
+                           : !RunWrite<kBytes>(*b.race, w, at)) {
+      return false;
+    }
+  }
+  if (kUse == Use::kWrite && b.shared_unwritten != 0) MarkShared(b, written, span);
   Counters& c = w.thread->counters;
   ++c.shared_requests;
   c.wavefronts += (span + 127) / 128;
@@ -96,10 +110,25 @@ inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   return true;
 }
 
+// Before a lane writes to what it resolved: whether it races. False: the thread's fault was filled.
+inline bool MayWrite(Warp& w, const Access& access, uint32_t lane, uint32_t bytes,
+                     const void* value) {
+  RaceState* race = w.block->race;
+  if (race == nullptr || (access.shared >> lane & 1) == 0) return true;
+  uint32_t at = static_cast<uint32_t>(access.host[lane] - w.block->shared);
+  return LaneWrite(*race, w, lane, at, bytes, value, access.strong);
+}
+
 // Every active lane on its own; the same answers as Resolve, and every fault. False: the thread's
-// fault was filled.
+// fault was filled. Races of reads and atomics are looked for here, those of writes by MayWrite.
 bool ResolveLanes(Warp& w, const Instr& in, uint32_t m, uint32_t bytes, uint32_t element, Use use,
                   Access& access);
+
+// The same for addresses at hand, relative to `place` (generic ones carry their window).
+bool ResolveAddresses(Warp& w, Place place, uint64_t* address, uint32_t m, uint32_t bytes,
+                      uint32_t element, Use use, Access& access);
+// The lanes' addresses: op[4] + imm.
+void LaneAddresses(Warp& w, const Instr& in, uint64_t* address);
 
 // A full warp's load or store of one address or of consecutive ones: true with access.kind and
 // access.host[0] set. False: ask ResolveLanes.
@@ -128,7 +157,7 @@ inline bool ResolveRun(Warp& w, const Instr& in, uint32_t m, Access& access) {
   }
   bool done = false;
   if (place == Place::kShared) {
-    done = SharedRun(w, first, span, kBytes, kUse, access);
+    done = SharedRun<kBytes, kUse>(w, first, span, in.hot, access);
   } else if (place == Place::kGlobal || place == Place::kConst) {
     done = GlobalRun(w, first, span, kBytes, kUse, access);
   }

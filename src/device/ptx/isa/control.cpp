@@ -1,6 +1,7 @@
 // Branches, calls, exits, and the loop that runs a warp.
 #include "device/ptx/isa/lanes.h"
 #include "device/ptx/isa/register.h"
+#include "device/ptx/race.h"
 
 namespace cudaagent::device::ptx::PTX_ISA {
 namespace {
@@ -80,6 +81,10 @@ Step Fault(Warp& w, FaultKind kind, uint32_t m) {
 }
 Step Trap(Warp& w, const Instr&, uint32_t m) { return Fault(w, FaultKind::kTrap, m); }
 Step Nop(Warp&, const Instr&, uint32_t) { return Step::kNext; }
+Step Fence(Warp& w, const Instr&, uint32_t) {
+  if (w.block->race != nullptr) w.block->race->fenced |= 1u << w.index;
+  return Step::kNext;
+}
 Step NanoSleep(Warp& w, const Instr&, uint32_t) {
   w.quantum -= 4096;
   return Step::kNext;
@@ -261,6 +266,7 @@ void RegisterControl(Families& f) {
   f.exit = Exit;
   f.trap = Trap;
   f.nop = Nop;
+  f.fence = Fence;
   f.nanosleep = NanoSleep;
   f.printf = Printf;
   f.assertfail = AssertFail;
@@ -291,6 +297,8 @@ Executor MakeExecutor(OpTable& table, Families& families) {
   RegisterAtomics(families);
   RegisterWarp(families);
   RegisterControl(families);
+  RegisterMatrix(families);
+  RegisterAsync(families);
 #define PTX_ISA_TEXT_(x) #x
 #define PTX_ISA_TEXT(x) PTX_ISA_TEXT_(x)
   return {&table, &families, RunWarp, PTX_ISA_TEXT(PTX_ISA)};

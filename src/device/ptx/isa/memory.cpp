@@ -83,11 +83,13 @@ template <class T, int N>
   const uint8_t* sources[N];
   uint32_t stride = in.width[0];
   for (int n = 0; n < N; ++n) sources[n] = At<uint8_t>(w, ops[n]);
-  EachLane(m, [&](int l) {
+  for (uint32_t rest = m; rest != 0; rest &= rest - 1) {
+    uint32_t l = static_cast<uint32_t>(__builtin_ctz(rest));
     Vector<T, N> value;
     for (int n = 0; n < N; ++n) std::memcpy(&value.v[n], sources[n] + l * stride, sizeof(T));
+    if (!MayWrite(w, access, l, kBytes, &value)) return Step::kFault;
     std::memcpy(access.host[l], &value, kBytes);
-  });
+  }
   return Step::kNext;
 }
 

@@ -17,6 +17,8 @@ void RegisterMemory(Families& families);
 void RegisterAtomics(Families& families);
 void RegisterWarp(Families& families);
 void RegisterControl(Families& families);
+void RegisterMatrix(Families& families);
+void RegisterAsync(Families& families);
 Executor::Outcome RunWarp(Warp& warp);
 
 // Adds everything above to the tables.

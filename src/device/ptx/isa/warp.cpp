@@ -39,6 +39,7 @@ Step Leave(Warp& w, uint32_t parked) {
 template <class F>
 Step Gathered(Warp& w, uint32_t mask_op, uint32_t m, F f) {
   uint32_t parked = 0;
+  ++w.race_time;
   while (m != 0) {
     uint32_t need = 0, same = SameMask(w, mask_op, m, &need), all = same;
     if ((same & ~need) != 0) return SyncFault(w, __builtin_ctz(same & ~need), need);
@@ -168,6 +169,7 @@ Step ActiveMask(Warp& w, const Instr& in, uint32_t m) {
 
 Step BarWarp(Warp& w, const Instr& in, uint32_t m) {
   uint32_t parked = 0;
+  ++w.race_time;
   while (m != 0) {
     uint32_t need = 0, same = SameMask(w, in.op[0], m, &need);
     if ((same & ~need) != 0) return SyncFault(w, __builtin_ctz(same & ~need), need);

@@ -7,10 +7,10 @@ set(FETCHCONTENT_TRY_FIND_PACKAGE_MODE OPT_IN)
 # cudaagent_fetch(<package> <GitHub owner/name> <commit, the release it is> [SOURCE_SUBDIR <folder>])
 function(cudaagent_fetch package repository commit)
   FetchContent_Declare(${package} SYSTEM GIT_REPOSITORY https://github.com/${repository}.git GIT_TAG ${commit}
-                       GIT_PROGRESS ON ${ARGN})
+                       ${ARGN})
   FetchContent_MakeAvailable(${package})
   set(${package}_SOURCE_DIR ${${package}_SOURCE_DIR} PARENT_SCOPE)
-  message(STATUS "${package}: fetched, ${repository} at ${commit}")
+  message(STATUS "${package}: from ${${package}_SOURCE_DIR}")
 endfunction()
 
 set(JSON_Install OFF)

@@ -187,7 +187,7 @@ std::string Zsh(const Node& root) {
     if (!node.children.empty()) {
       std::string names;
       for (const Node& child : node.children) names += " " + Quoted(LastWord(child.path) + ":" + child.doc);
-      cases += fmt::format("    {})\n      commands=({})\n      _arguments{} \\\n      '*::command:_describe command commands' ;;\n",
+      cases += fmt::format("    {})\n      commands=({})\n      _arguments{} \\\n      '1:command: _describe -t commands command commands' ;;\n",
                            Quoted(node.path), names.substr(1), specs);
     } else {
       const std::string rest = node.choices.empty() ? "_files" : "(" + util::Join(node.choices, " ") + ")";

@@ -21,8 +21,7 @@ using config::ValueKind;
 // They name one run, so they make no sense for all runs.
 constexpr std::array<std::string_view, 6> kNoSettings = {"out", "resume", "fresh", "record", "replay", "dry_run"};
 // They decide which code runs and where prompts and keys go.
-constexpr std::array<std::string_view, 6> kRestricted = {"base_url", "api_key_env", "command",
-                                                         "python",   "cache_dir",   "env_file"};
+constexpr std::array<std::string_view, 5> kRestricted = {"base_url", "api_key_env", "command", "python", "cache_dir"};
 
 template <typename List>
 bool Contains(const List& list, std::string_view name) {
@@ -48,12 +47,14 @@ ValueKind KindOf(const CLI::Option& option) {
   return type == "FLOAT" ? ValueKind::kNumber : ValueKind::kText;
 }
 
-// Everything an option can say against a value, in one sentence.
-Result<void> Give(const std::vector<CLI::Option*>& options, const std::string& text, const std::string& where) {
-  for (CLI::Option* option : options) {
-    if (option->count() > 0) continue;  // a flag has spoken
+// As if a flag had given it, so that whoever asks what was given (a run's record does) sees it too.
+Result<void> Give(const Setting& setting, const std::string& text, const std::string& where) {
+  for (CLI::Option* option : setting.options) {
+    if (setting.flagged.contains(option)) continue;
     try {
-      option->default_val(text);
+      option->clear();
+      option->add_result(text);
+      option->run_callback();
     } catch (const CLI::Error& error) {
       return Fail(ErrorCode::kUsage, where + ": " + util::SanitiseLog(error.what()));
     }
@@ -135,6 +136,11 @@ Result<void> Settings::Resolve(const std::string& explicit_file) {
     const std::string project = config::ProjectFile(fs::current_path(ignored).string());
     if (!project.empty()) places.emplace_back(project, "project");
   }
+  for (Setting& setting : table_) {
+    for (CLI::Option* option : setting.options) {
+      if (option->count() > 0) setting.flagged.insert(option);
+    }
+  }
   for (const auto& [path, source] : places) {
     auto file = config::ReadSettings(path);
     if (!file) return tl::unexpected(file.error());
@@ -144,18 +150,18 @@ Result<void> Settings::Resolve(const std::string& explicit_file) {
   for (Setting& setting : table_) {
     const char* value = std::getenv(setting.env.c_str());
     if (value != nullptr && *value != '\0') {
-      if (auto given = Give(setting.options, value, setting.env); !given) return given;
+      if (auto given = Give(setting, value, setting.env); !given) return given;
       setting.value = value;
       setting.source = "environment";
       setting.origin = setting.env;
     }
-    for (const CLI::Option* option : setting.options) {
-      if (option->count() == 0) continue;
+    for (const CLI::Option* option : setting.flagged) {
       setting.value = option->results().back();
       setting.source = "flag";
       setting.origin = setting.flag;
     }
   }
+  NameVariables();
   return {};
 }
 
@@ -183,7 +189,7 @@ Result<void> Settings::ApplyFile(const config::SettingsFile& file, const std::st
     if (setting->is_path && text.find('/') != std::string::npos) {
       text = (fs::absolute(file.path).parent_path() / text).lexically_normal().string();
     }
-    if (auto given = Give(setting->options, text, where + ": " + value.key); !given) return given;
+    if (auto given = Give(*setting, text, where + ": " + value.key); !given) return given;
     setting->value = text;
     setting->source = source;
     setting->origin = where;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,7 +25,8 @@ struct Setting {
   std::vector<std::string> commands;   // that take it; "" = all
   std::vector<CLI::Option*> options;   // one per command
 
-  // Who set it, after Settings::Resolve.
+  // After Settings::Resolve: what it came to and who set it.
+  std::set<const CLI::Option*> flagged;  // given by flag
   std::string value;   // "" = not set
   std::string source;  // "built-in", "user", "project", "environment", "flag"
   std::string origin;  // for a person: "built-in", "/x/cudaagent.toml:3", "CUDAAGENT_TIME_LIMIT", "--time-limit"
@@ -40,8 +41,9 @@ class Settings {
   // Gives the twins back, for --help.
   void NameVariables();
 
-  // After parsing: gives every option without a flag its value from the best other source. `file`: read
-  // instead of project and user file, and trusted. kUsage names the variable or FILE:LINE.
+  // After parsing: gives every option without a flag its value from the best other source, as if it had been
+  // given by flag (count() and results() say so). `file`: read instead of project and user file, and
+  // trusted. kUsage names the variable or FILE:LINE.
   Result<void> Resolve(const std::string& file);
 
   const std::vector<Setting>& table() const { return table_; }

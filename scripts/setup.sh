@@ -7,7 +7,8 @@ preset=${CUDAAGENT_PRESET:-release}
 build=$root/build/$preset
 torch_version=2.11.0
 packages=(g++ cmake ninja-build python3-dev python3-venv nlohmann-json3-dev libspdlog-dev libcli11-dev
-          libexpected-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev libgtest-dev libgmock-dev)
+          libexpected-dev libtomlplusplus-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev
+          libgtest-dev libgmock-dev)
 
 say() { printf '[setup] %s\n' "$*" >&2; }
 die() { printf '[setup] error: %s\n' "$*" >&2; exit 6; }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include "cli/commands.h"
 #include "cli/hide_keys.h"
+#include "cli/settings.h"
 #include "cli/signals.h"
 #include "protocol/evaluation_json.h"
 #include "protocol/names.h"
@@ -27,8 +30,8 @@ constexpr const char* kFooter =
     "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct candidate,\n"
     "6 environment (no device, a library or program missing, out of memory or disk),\n"
     "7 the target was not reached or the budget ended first, 130/143 stopped by a signal.\n"
-    "stdout carries the result only; progress goes to stderr. Every flag has an environment twin,\n"
-    "CUDAAGENT_<NAME>; keys come from the environment only.";
+    "stdout carries the result only; progress goes to stderr. Settings: flag, then CUDAAGENT_<NAME>,\n"
+    "then ./cudaagent.toml, then ~/.config/cudaagent/config.toml; API keys come from the environment only.";
 
 // "optimise" -> "Did you mean optimize?" where the first word is no command.
 std::string CommandHint(const CLI::App& app, const std::vector<std::string>& argv) {
@@ -51,6 +54,16 @@ int OnParseError(const CLI::App& app, const CLI::ParseError& error,
   std::fprintf(stderr, "cudaagent: %s%s\nRun \"cudaagent --help\" or \"cudaagent COMMAND --help\".\n",
                util::SanitiseLog(error.what()).c_str(), CommandHint(app, argv).c_str());
   return kExitUsage;
+}
+
+// Children and the rest of this program find both in the environment.
+Result<void> Apply(const GlobalFlags& flags) {
+  if (!flags.python.empty()) ::setenv("CUDAAGENT_PYTHON", flags.python.c_str(), 1);
+  if (!flags.cache_dir.empty()) {
+    const std::string folder = std::filesystem::absolute(flags.cache_dir).lexically_normal().string();
+    ::setenv("CUDAAGENT_CACHE_DIR", folder.c_str(), 1);
+  }
+  return util::SetLogLevel(flags.log_level);
 }
 
 }  // namespace
@@ -98,6 +111,38 @@ int Report(const Error& error, bool json) {
   return ExitCodeOf(error.code);
 }
 
+void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
+  app.fallthrough();  // commands inherit it: these flags may also follow the command's name
+  app.add_option("--log-level", flags.log_level, "debug, info, warn, error or off")
+      ->envname("CUDAAGENT_LOG_LEVEL")
+      ->capture_default_str();
+  app.add_option("--config", flags.config, "Read this settings file instead of the project's and the user's")
+      ->type_name("PATH");
+  app.add_option("--python", flags.python, "The Python whose torch the worker uses; default: the one it was built for")
+      ->envname("CUDAAGENT_PYTHON")
+      ->type_name("PATH");
+  app.add_option("--cache-dir", flags.cache_dir, "Where cubins and baselines are kept; default ~/.cache/cudaagent")
+      ->envname("CUDAAGENT_CACHE_DIR")
+      ->type_name("PATH");
+}
+
+std::map<std::string, Command> AddCommands(CLI::App& app, const std::vector<std::string>& argv) {
+  std::map<std::string, Command> commands;
+  commands["optimize"] = AddOptimize(app, argv);
+  commands["eval"] = AddEval(app);
+  commands["init"] = AddInit(app);
+  commands["describe"] = AddDescribe(app);
+  commands["runs"] = AddRuns(app);
+  commands["best"] = AddBest(app);
+  commands["export"] = AddExport(app);
+  commands["replay"] = AddReplay(app, argv);
+  commands["doctor"] = AddDoctor(app);
+  commands["config"] = AddConfig(app, argv);
+  commands["cache"] = AddCache(app);
+  commands["completion"] = AddCompletion(app);
+  return commands;
+}
+
 int Run(int argc, char** argv) {
   // model.py runs under the same user: this process's memory and environment are not its to read.
   prctl(PR_SET_DUMPABLE, 0);
@@ -110,28 +155,23 @@ int Run(int argc, char** argv) {
   app.set_version_flag("--version", "cudaagent " CUDAAGENT_VERSION " (" CUDAAGENT_BUILD ")");
   app.require_subcommand(1);
   app.footer(kFooter);
-  std::string log_level = "warn";
-  app.add_option("--log-level", log_level, "debug, info, warn, error or off")
-      ->envname("CUDAAGENT_LOG_LEVEL")
-      ->capture_default_str();
-
-  std::map<std::string, Command> commands;
-  commands["optimize"] = AddOptimize(app, arguments);
-  commands["eval"] = AddEval(app);
-  commands["init"] = AddInit(app);
-  commands["describe"] = AddDescribe(app);
-  commands["runs"] = AddRuns(app);
-  commands["best"] = AddBest(app);
-  commands["export"] = AddExport(app);
-  commands["replay"] = AddReplay(app, arguments);
-  commands["doctor"] = AddDoctor(app);
+  GlobalFlags global;
+  AddGlobalFlags(app, global);
+  std::map<std::string, Command> commands = AddCommands(app, arguments);
+  Settings settings(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    settings.NameVariables();
     return OnParseError(app, error, arguments);
   }
-  if (auto set = util::SetLogLevel(log_level); !set) return Report(set.error(), false);
-  return commands.at(app.get_subcommands().front()->get_name())();
+  const std::string chosen = app.get_subcommands().front()->get_name();
+  // Those that mend settings must work where settings are broken.
+  if (chosen != "config" && chosen != "completion") {
+    if (auto resolved = settings.Resolve(global.config); !resolved) return Report(resolved.error(), false);
+  }
+  if (auto applied = Apply(global); !applied) return Report(applied.error(), false);
+  return commands.at(chosen)();
 }
 
 }  // namespace cudaagent::cli

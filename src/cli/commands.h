@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,21 @@ Command AddReplay(CLI::App& app, const std::vector<std::string>& argv);
 Command AddRuns(CLI::App& app);
 Command AddBest(CLI::App& app);
 Command AddExport(CLI::App& app);
+Command AddConfig(CLI::App& app, const std::vector<std::string>& argv);
+Command AddCache(CLI::App& app);
+Command AddCompletion(CLI::App& app);
+
+// Flags of every command, before or after its name.
+struct GlobalFlags {
+  std::string log_level = "warn";
+  std::string config;     // "" = the project's and the user's settings files
+  std::string python;     // "" = the one the worker was built for
+  std::string cache_dir;  // "" = util::CacheDir()
+};
+void AddGlobalFlags(CLI::App& app, GlobalFlags& flags);
+
+// Every command by name.
+std::map<std::string, Command> AddCommands(CLI::App& app, const std::vector<std::string>& argv);
 
 // Prints "cudaagent: message" to stderr and returns the error's exit code. With `json`, also one
 // document {"schema":1,"error":{"code","message"}} to stdout.

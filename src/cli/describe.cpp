@@ -40,8 +40,11 @@ Command AddDescribe(CLI::App& app) {
   CLI::App* sub = app.add_subcommand(
       "describe", "Show a problem: inputs, parameters, outputs, ATen graph, bytes and FLOPs");
   AddProblemFlags(*sub, command->problem);
-  sub->add_option("--device", command->device, "auto, cpu, gpu or gpu:N")->capture_default_str();
+  sub->add_option("--device", command->device, "auto, cpu, gpu or gpu:N")
+      ->envname("CUDAAGENT_DEVICE")
+      ->capture_default_str();
   sub->add_option("--timeout-load", command->timeout_load_s, "Seconds for loading model.py")
+      ->envname("CUDAAGENT_TIMEOUT_LOAD")
       ->capture_default_str();
   AddOutputFlags(*sub, command->output);
   return [command] { return RunDescribe(*command); };

@@ -145,9 +145,8 @@ Finding CheckCache() {
           tight ? "Free some disk: cubins and inductor's cache live there." : ""};
 }
 
-Finding CheckModel() {
-  const char* model = std::getenv("CUDAAGENT_MODEL");
-  if (model == nullptr || *model == '\0') {
+Finding CheckModel(const std::string& model) {
+  if (model.empty()) {
     return {"llm", Health::kOk, "no model is configured: the built-in proposer is the default",
             "For an LLM: --model NAME, --base-url URL (or OPENAI_BASE_URL), and a key in OPENAI_API_KEY."};
   }
@@ -155,8 +154,8 @@ Finding CheckModel() {
   return {"llm", Health::kOk, fmt::format("{}; OPENAI_API_KEY is {}", util::SanitiseUtf8(model), key ? "set" : "not set"), ""};
 }
 
-std::vector<Finding> Examine() {
-  std::vector<Finding> findings = {CheckPrograms(), CheckCache(), CheckHostCompiler(), CheckModel()};
+std::vector<Finding> Examine(const std::string& model) {
+  std::vector<Finding> findings = {CheckPrograms(), CheckCache(), CheckHostCompiler(), CheckModel(model)};
   std::vector<std::string> devices = {"cpu"};
   findings.push_back(CheckGpu(&devices));
   auto logs = util::TempDir::Create("cudaagent-doctor");
@@ -190,8 +189,8 @@ nlohmann::json Json(const std::vector<Finding>& findings) {
   return {{"schema", 1}, {"findings", std::move(rows)}};
 }
 
-int RunDoctor(bool json) {
-  const std::vector<Finding> findings = Examine();
+int RunDoctor(bool json, const std::string& model) {
+  const std::vector<Finding> findings = Examine(model);
   auto printed = Print(json ? protocol::ToText(Json(findings)) + "\n" : Text(findings));
   if (!printed) return Report(printed.error(), false);
   for (const Finding& finding : findings) {
@@ -206,7 +205,9 @@ Command AddDoctor(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
   CLI::App* sub = app.add_subcommand("doctor", "Say what is here, what is missing and how to get it");
   sub->add_flag("--json", *json, "Print one JSON document");
-  return [json] { return RunDoctor(*json); };
+  auto model = std::make_shared<std::string>();
+  sub->add_option("-m,--model", *model, "The language model to look for")->envname("CUDAAGENT_MODEL");
+  return [json, model] { return RunDoctor(*json, *model); };
 }
 
 }  // namespace cudaagent::cli

@@ -26,6 +26,10 @@ CLI::Option* Add(CLI::App& command, const std::string& flag, T& value, const std
   return command.add_option(flag, value, help)->envname(EnvName(flag))->capture_default_str();
 }
 
+void AddFlag(CLI::App& command, const std::string& flag, bool& value, const std::string& help) {
+  command.add_flag(flag, value, help)->envname(EnvName(flag.substr(flag.find("--"))));
+}
+
 std::vector<std::string> PrecisionNames() {
   std::vector<std::string> names;
   for (const auto& [precision, name] : protocol::kPrecisionNames) names.emplace_back(name);
@@ -80,8 +84,8 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->envname("CUDAAGENT_SEED");
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(CLI::Range(0.1, 600.0));
-  command.add_flag("--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
-  command.add_flag("--check-only", flags.options.check_only, "Verify, do not time");
+  AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
+  AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
   Add(command, "--model-gpu", flags.options.model_gpu, "GPU whose ceilings the CPU device's estimates use");
   Add(command, "--timeout-compile", flags.timeouts.compile_s, "Seconds for one compile")
       ->check(CLI::Range(1.0, 3600.0));
@@ -95,7 +99,7 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
 
 void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
   command.add_flag("--json", flags.json, "Print one JSON document on stdout instead of text");
-  command.add_flag("-q,--quiet", flags.quiet, "No progress on stderr");
+  AddFlag(command, "-q,--quiet", flags.quiet, "No progress on stderr");
 }
 
 Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {

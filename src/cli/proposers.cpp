@@ -60,6 +60,7 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
                      "is an error")
       ->envname("CUDAAGENT_REPLAY");
   command.add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
+      ->type_name("PATH")
       ->envname("CUDAAGENT_PROMPTS");
   command.add_option("--timeout-llm", flags.timeout_llm_s, "Seconds for one answer")
       ->envname("CUDAAGENT_TIMEOUT_LLM")

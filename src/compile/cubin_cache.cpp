@@ -12,6 +12,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "cache/cubins.h"
 #include "compile/embedded_headers.h"
 #include "util/fd.h"
 #include "util/file.h"
@@ -53,37 +54,6 @@ Result<void> WriteNew(const std::string& path, std::string_view bytes) {
 std::string HeadLine(std::string_view json, std::string_view cubin, std::string_view ptx) {
   return std::string(kMagic) + " " + util::Sha256Hex(json) + " " + util::Sha256Hex(cubin) + " " +
          util::Sha256Hex(ptx) + "\n";
-}
-
-int64_t FolderBytes(const fs::path& folder) {
-  int64_t bytes = 0;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(folder, error)) {
-    std::error_code ignored;
-    const auto size = file.file_size(ignored);
-    if (!ignored) bytes += static_cast<int64_t>(size);
-  }
-  return bytes;
-}
-
-std::optional<std::time_t> LastUse(const std::string& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
-  return status.st_mtime;
-}
-
-// Out of sight in one step, so that no reader meets half an entry.
-void RemoveEntry(const std::string& entry, const std::string& dir) {
-  std::string aside = dir + "/tmp/gone-XXXXXX";
-  std::error_code error;
-  if (::mkdtemp(aside.data()) != nullptr) {
-    if (::rename(entry.c_str(), (aside + "/entry").c_str()) != 0 && errno != ENOENT) {
-      fs::remove_all(entry, error);
-    }
-    fs::remove_all(aside, error);
-  } else {  // a full disk can lack the room for one more folder
-    fs::remove_all(entry, error);
-  }
 }
 
 }  // namespace
@@ -139,7 +109,7 @@ std::optional<protocol::CompileReply> CubinCache::Find(const std::string& key) {
       }
     }
   }
-  RemoveEntry(entry, options_.dir);
+  cache::RemoveCubin(entry, options_.dir);
   return std::nullopt;
 }
 
@@ -179,43 +149,24 @@ Result<protocol::CompileReply> CubinCache::Store(const std::string& key, const C
   protocol::CompileReply reply = compiled.reply;
   reply.report.cubin_path = entry + kCubinFile;
   reply.report.ptx_path = entry + kPtxFile;
-  if (bytes_ >= 0) bytes_ += FolderBytes(entry);
+  if (bytes_ >= 0) bytes_ += cache::BytesBelow(entry);
   if (bytes_ < 0 || bytes_ > options_.max_bytes) CollectGarbage();
   return reply;
 }
 
 int64_t CubinCache::CollectGarbage() {
-  struct Entry {
-    std::string path;
-    int64_t bytes;
-    std::time_t used;
-  };
-  std::vector<Entry> entries;
+  std::vector<cache::Entry> entries = cache::CubinEntries(options_.dir);
   int64_t total = 0;
-  std::error_code error;
-  for (const auto& shelf : fs::directory_iterator(options_.dir + "/entries", error)) {
-    std::error_code shelf_error;
-    for (const auto& folder : fs::directory_iterator(shelf.path(), shelf_error)) {
-      const std::string path = folder.path().string();
-      const auto used = LastUse(path + kReplyFile);
-      entries.push_back({path, FolderBytes(path), used.value_or(0)});
-      total += entries.back().bytes;
-    }
-  }
+  for (const cache::Entry& entry : entries) total += entry.bytes;
   std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.used < b.used; });
+            [](const cache::Entry& a, const cache::Entry& b) { return a.used < b.used; });
   const std::time_t now = std::time(nullptr);
-  for (const Entry& entry : entries) {
+  for (const cache::Entry& entry : entries) {
     if (total <= options_.max_bytes || now - entry.used < options_.keep_recent.count()) break;
-    RemoveEntry(entry.path, options_.dir);
+    cache::RemoveCubin(entry.path, options_.dir);
     total -= entry.bytes;
   }
-  constexpr std::time_t kAbandonedSeconds = 3600;
-  std::error_code tmp_error;
-  for (const auto& folder : fs::directory_iterator(options_.dir + "/tmp", tmp_error)) {
-    const auto made = LastUse(folder.path().string());
-    if (made && now - *made > kAbandonedSeconds) fs::remove_all(folder.path(), error);
-  }
+  cache::RemoveAbandoned(options_.dir);
   bytes_ = total;
   return total;
 }

@@ -27,7 +27,10 @@ std::string Xdg(const char* variable, const char* fallback) {
 
 }  // namespace
 
-std::string CacheDir() { return Xdg("XDG_CACHE_HOME", ".cache"); }
+std::string CacheDir() {
+  const char* chosen = std::getenv("CUDAAGENT_CACHE_DIR");
+  return chosen != nullptr && *chosen == '/' ? chosen : Xdg("XDG_CACHE_HOME", ".cache");
+}
 std::string ConfigDir() { return Xdg("XDG_CONFIG_HOME", ".config"); }
 std::string StateDir() { return Xdg("XDG_STATE_HOME", ".local/state"); }
 

@@ -24,7 +24,9 @@ class Workbench : public testing::Test {
     auto temp = util::TempDir::Create("e2e");
     ASSERT_TRUE(temp) << temp.error().message;
     temp_ = std::move(*temp);
-    environment_ = {{"XDG_CACHE_HOME", temp_.path() + "/cache"}};
+    environment_ = {{"XDG_CACHE_HOME", temp_.path() + "/cache"},
+                    {"XDG_CONFIG_HOME", temp_.path() + "/config"},
+                    {"XDG_STATE_HOME", temp_.path() + "/state"}};
   }
 
   std::vector<std::string> Words(std::vector<std::string> arguments) const {

@@ -59,6 +59,19 @@ __device__ __forceinline__ float Mish(float x) {
   return x * (n / (n + 2.0f));
 }
 
+//@ SmoothL1
+// Huber's loss over beta: quadratic near 0, linear beyond beta.
+__device__ __forceinline__ float SmoothL1(float d, float beta) {
+  const float size = fabsf(d);
+  return size < beta ? 0.5f * size * size / beta : size - 0.5f * beta;
+}
+
+//@ KlDiv
+// target * (log(target) - input); nothing where the target is 0.
+__device__ __forceinline__ float KlDiv(float input, float target) {
+  return target == 0.0f ? 0.0f : target * (logf(target) - input);
+}
+
 //@ LogSumExp
 __device__ __forceinline__ float LogSumExp(float max, float sum) {
   return fabsf(max) == INFINITY ? max : max + logf(sum);

@@ -113,6 +113,54 @@ struct OnlineSoftmax {
   }
 };
 
+//@ ArgMax
+// The largest element and where it stands first; a NaN wins, as in PyTorch.
+struct ArgMax {
+  float value;
+  unsigned index;
+  __device__ static ArgMax Empty() { return {-INFINITY, 0xffffffffu}; }
+  __device__ void Add(float x, unsigned at) { Merge({x, at}); }
+  template <int N>
+  __device__ void Add(const float (&x)[N], unsigned first) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) Merge({x[k], first + k});
+  }
+  __device__ void Merge(const ArgMax& other) {
+    const bool nan = value != value;
+    const bool other_nan = other.value != other.value;
+    const bool tie = other.value == value || (nan && other_nan);
+    const bool better = tie ? other.index < index : !nan && (other_nan || other.value > value);
+    if (better) *this = other;
+  }
+  __device__ ArgMax FromLane(int mask) const {
+    return {__shfl_xor_sync(0xffffffffu, value, mask), __shfl_xor_sync(0xffffffffu, index, mask)};
+  }
+};
+
+//@ ArgMin
+// The smallest element and where it stands first; a NaN wins, as in PyTorch.
+struct ArgMin {
+  float value;
+  unsigned index;
+  __device__ static ArgMin Empty() { return {INFINITY, 0xffffffffu}; }
+  __device__ void Add(float x, unsigned at) { Merge({x, at}); }
+  template <int N>
+  __device__ void Add(const float (&x)[N], unsigned first) {
+#pragma unroll
+    for (int k = 0; k < N; ++k) Merge({x[k], first + k});
+  }
+  __device__ void Merge(const ArgMin& other) {
+    const bool nan = value != value;
+    const bool other_nan = other.value != other.value;
+    const bool tie = other.value == value || (nan && other_nan);
+    const bool better = tie ? other.index < index : !nan && (other_nan || other.value < value);
+    if (better) *this = other;
+  }
+  __device__ ArgMin FromLane(int mask) const {
+    return {__shfl_xor_sync(0xffffffffu, value, mask), __shfl_xor_sync(0xffffffffu, index, mask)};
+  }
+};
+
 //@ LanesReduce
 // Every one of kLanes neighbouring lanes gets the result. All lanes of the warp take part.
 template <int kLanes, typename Accumulator>
@@ -135,4 +183,13 @@ __device__ __forceinline__ Accumulator BlockReduce(Accumulator mine) {
   __syncthreads();
   const int lane = threadIdx.x % 32;
   return LanesReduce<32>(lane < kWarps ? of_warp[lane] : Accumulator::Empty());
+}
+
+//@ MergeParts
+// What kParts blocks found, put together by one block: every thread gets the result.
+template <int kThreads, int kParts, typename Accumulator>
+__device__ __forceinline__ Accumulator MergeParts(const Accumulator* parts) {
+  Accumulator mine = Accumulator::Empty();
+  for (int part = threadIdx.x; part < kParts; part += kThreads) mine.Merge(parts[part]);
+  return BlockReduce<kThreads>(mine);
 }

@@ -1,9 +1,11 @@
+{{template}}
 __global__ void __launch_bounds__({{threads}})
 {{name}}({{parameters}}) {
-  constexpr int kThreads = {{threads}};
+  {{constants}}
   constexpr int kVector = {{vector}};  // neighbouring elements a thread takes at once
   constexpr unsigned kColumns = {{columns}};
-  {{items}}
+  // Such groups per thread, {{items}}.
+  constexpr int kItems = (kColumns + kThreads * kVector - 1) / (kThreads * kVector);
   const {{index}} row = blockIdx.x;  // one block, one row
   const unsigned lane = threadIdx.x;
   {{body}}

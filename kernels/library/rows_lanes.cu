@@ -1,9 +1,11 @@
+{{template}}
 __global__ void __launch_bounds__({{threads}})
 {{name}}({{parameters}}) {
-  constexpr int kLanes = {{lanes}};    // threads that share a row
+  {{constants}}
   constexpr int kVector = {{vector}};  // neighbouring elements a thread takes at once
   constexpr unsigned kColumns = {{columns}};
-  {{items}}
+  // Such groups per thread, {{items}}.
+  constexpr int kItems = (kColumns + kLanes * kVector - 1) / (kLanes * kVector);
   const {{index}} row = {{block_index}} * {{rows_per_block}} + threadIdx.x / kLanes;
   const unsigned lane = threadIdx.x % kLanes;
   {{body}}

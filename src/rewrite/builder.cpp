@@ -15,12 +15,18 @@ using Kind = ProgramValue::Kind;
 // Limits that keep a kernel readable and within its registers.
 constexpr size_t kMaxValues = 200;
 constexpr size_t kMaxTensors = 20;
-// With fewer results than this a reduction would leave most of a GPU idle: ATen splits it.
+// With fewer results than this columns and scans would leave most of a GPU idle: ATen splits them.
 constexpr int64_t kMinResults = 128;
 constexpr int64_t kShortRow = 16384;
 
 bool IsLoadable(const std::string& dtype) {
-  return dtype == "float32" || dtype == "float16" || dtype == "bfloat16" || dtype == "bool";
+  return dtype == "float32" || dtype == "float16" || dtype == "bfloat16" || dtype == "bool" ||
+         dtype == "int64" || dtype == "int32";
+}
+
+ValueType TypeOf(const std::string& dtype) {
+  if (dtype == "bool") return ValueType::kBool;
+  return dtype == "int64" || dtype == "int32" ? ValueType::kInt : ValueType::kFloat;
 }
 
 std::string Key(const std::string& ref, const Coordinates& coordinates, bool outer) {
@@ -79,8 +85,14 @@ int Builder::Compute(const std::string& name, const std::string& pattern, std::v
 }
 
 int Builder::Reduce(const std::string& name, ReduceKind kind, int operand) {
-  const bool columns = program_.kind == ProgramKind::kColumns;
+  const bool columns = program_.has_outer();
   if (columns && (At(operand).outer || At(operand).stage > 0)) throw NotFusible{};
+  for (size_t v = 0; v < program_.values.size(); ++v) {
+    const ProgramValue& known = program_.values[v];
+    if (known.kind == Kind::kReduce && known.reduce == kind && known.operands[0] == operand) {
+      return static_cast<int>(v);
+    }
+  }
   ProgramValue value;
   value.kind = Kind::kReduce;
   value.name = name;
@@ -95,9 +107,11 @@ int Builder::Reduce(const std::string& name, ReduceKind kind, int operand) {
   return reduction;
 }
 
-int Builder::Field(const std::string& name, int reduction, const std::string& field) {
+int Builder::Field(const std::string& name, int reduction, const std::string& field,
+                   ValueType type) {
   ProgramValue value;
   value.kind = Kind::kField;
+  value.type = type;
   value.name = name;
   value.text = field;
   value.operands = {reduction};
@@ -106,8 +120,50 @@ int Builder::Field(const std::string& name, int reduction, const std::string& fi
   return Push(std::move(value));
 }
 
+int Builder::Scan(const std::string& name, const std::string& operation, int operand) {
+  if (program_.kind != ProgramKind::kScan || At(operand).stage > 0) throw NotFusible{};
+  for (const ProgramValue& known : program_.values) {
+    if (known.kind == Kind::kScan) throw NotFusible{};
+  }
+  ProgramValue value;
+  value.kind = Kind::kScan;
+  value.name = name;
+  value.text = operation;
+  value.operands = {operand};
+  const int scan = Push(std::move(value));
+  program_.values[static_cast<size_t>(scan)].stage = 1;
+  program_.values[static_cast<size_t>(scan)].granularity = 1;
+  return scan;
+}
+
+int Builder::LoadAt(const std::string& ref, size_t dim, int index, const Coordinates& others,
+                    bool outer) {
+  auto producer = links_.producer.find(ref);
+  if (producer != links_.producer.end() && nodes_.count(producer->second)) throw NotFusible{};
+  const TensorInfo& info = Info(ref);
+  if (!IsLoadable(info.dtype) || At(index).type != ValueType::kInt) throw NotFusible{};
+  std::vector<int64_t> strides = info.strides;
+  strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(dim));
+  if (strides.size() != others.size()) throw NotFusible{};
+  ProgramValue value;
+  value.kind = Kind::kLoad;
+  value.type = TypeOf(info.dtype);
+  value.name = ref;
+  value.tensor = ref;
+  value.dtype = info.dtype;
+  value.terms = OffsetTerms(others, strides);
+  value.granularity = Granularity(value.terms);
+  value.operands = {index};
+  value.gathers = {{index, info.strides[dim]}};
+  value.outer = outer;
+  return Push(std::move(value));
+}
+
 int Builder::AsFloat(int value) {
   if (At(value).type == ValueType::kFloat) return value;
+  if (At(value).type == ValueType::kInt) {
+    return Compute(At(value).name + "_number", "static_cast<float>({0})", {value});
+  }
   return Compute(At(value).name + "_number", "{0} ? 1.0f : 0.0f", {value});
 }
 
@@ -116,7 +172,7 @@ int Builder::Load(const std::string& ref, const Coordinates& coordinates, bool o
   if (!IsLoadable(info.dtype)) throw NotFusible{};
   ProgramValue value;
   value.kind = Kind::kLoad;
-  value.type = info.dtype == "bool" ? ValueType::kBool : ValueType::kFloat;
+  value.type = TypeOf(info.dtype);
   value.name = ref;
   value.tensor = ref;
   value.dtype = info.dtype;
@@ -153,16 +209,32 @@ void Builder::ChooseSpace() {
     if (IsPointwise(node) || IsReshape(node)) continue;
     std::optional<Reduction> reduction = ReductionOf(node, graph_);
     if (!reduction) throw NotFusible{};
-    if (common && (common->reduced != reduction->reduced || common->inner != reduction->inner ||
-                   common->outer != reduction->outer)) {
-      throw NotFusible{};
-    }
+    if (common && !(*common == *reduction)) throw NotFusible{};
     common = reduction;
   }
   program_.elements = largest;
   if (common) {
     program_.elements = common->outer * common->reduced * common->inner;
+    if (common->window) {
+      program_.kind = ProgramKind::kWindows;
+      program_.window = *common->window;
+      if (largest > std::max(program_.elements, program_.results())) throw NotFusible{};
+      return;
+    }
     if (largest > program_.elements || common->reduced < 2) throw NotFusible{};
+    // Positions within a row are 32 bits wide.
+    constexpr int64_t kMaxExtent = int64_t{1} << 31;
+    if (common->reduced >= kMaxExtent || common->inner >= kMaxExtent) throw NotFusible{};
+    if (common->scan) {
+      if (common->inner != 1 ||
+          (common->outer < kMinResults && common->reduced > kShortRow)) {
+        throw NotFusible{};
+      }
+      program_.kind = ProgramKind::kScan;
+      program_.row_length = common->reduced;
+      program_.reverse = common->reverse;
+      return;
+    }
     if (common->inner == 1) {
       program_.kind = ProgramKind::kRows;
       program_.row_length = common->reduced;
@@ -171,10 +243,10 @@ void Builder::ChooseSpace() {
       program_.reduced = common->reduced;
       program_.inner = common->inner;
     }
-    const bool columns = program_.kind == ProgramKind::kColumns;
-    const int64_t needed = columns ? kMinResults * 32 : kMinResults;
-    const int64_t length = columns ? program_.reduced * 32 : program_.row_length;
-    if (program_.results() < needed && length > kShortRow) throw NotFusible{};
+    if (program_.kind == ProgramKind::kColumns && program_.results() < kMinResults * 32 &&
+        program_.reduced * 32 > kShortRow) {
+      throw NotFusible{};
+    }
   }
   if (program_.elements == 0) throw NotFusible{};
 }
@@ -190,14 +262,21 @@ Program Builder::Build() {
         for (size_t reader : it->second) needed = needed || !nodes_.count(reader);
       }
       if (!needed) continue;
-      if (!info.contiguous || !IsLoadable(info.dtype)) throw NotFusible{};
-      const bool columns = program_.kind == ProgramKind::kColumns;
+      if (!IsLoadable(info.dtype)) throw NotFusible{};
+      // Only elements that need nothing of each other may come in another order than the shape's.
+      const std::optional<Coordinates> memory = MemoryCoordinates(info.shape, info.strides);
+      if (!memory || (!info.contiguous && program_.kind != ProgramKind::kPointwise)) {
+        throw NotFusible{};
+      }
+      const bool columns = program_.has_outer();
       ProgramOutput output;
       output.tensor = info.name;
       output.dtype = info.dtype;
-      if (info.numel() == program_.elements && !columns) {
-        output.value = Value(info.name, LinearCoordinates(info.shape, 1), false);
-      } else if (program_.kind != ProgramKind::kPointwise && info.numel() == program_.results()) {
+      if (info.numel() == program_.elements && program_.kind != ProgramKind::kWindows) {
+        output.value =
+            Value(info.name, info.contiguous ? LinearCoordinates(info.shape, 1) : *memory, false);
+      } else if (program_.kind != ProgramKind::kPointwise && program_.kind != ProgramKind::kScan &&
+                 info.numel() == program_.results()) {
         output.per_row = true;
         output.value = Value(
             info.name, LinearCoordinates(info.shape, columns ? 1 : program_.row_length), columns);
@@ -208,8 +287,7 @@ Program Builder::Build() {
       } else {
         throw NotFusible{};
       }
-      const bool is_bool = At(output.value).type == ValueType::kBool;
-      if (is_bool != (info.dtype == "bool")) throw NotFusible{};
+      if (At(output.value).type != TypeOf(info.dtype)) throw NotFusible{};
       program_.outputs.push_back(std::move(output));
     }
   }

@@ -37,12 +37,22 @@ class Builder {
   int Compute(const std::string& name, const std::string& pattern, std::vector<int> operands,
               ValueType type = ValueType::kFloat);
   int Reduce(const std::string& name, ReduceKind kind, int operand);
-  int Field(const std::string& name, int reduction, const std::string& field);
-  // `value` as a float: a bool becomes 0 or 1.
+  int Field(const std::string& name, int reduction, const std::string& field,
+            ValueType type = ValueType::kFloat);
+  // The running sum (operation Plus) or product (Times) of the operand along its row.
+  int Scan(const std::string& name, const std::string& operation, int operand);
+  // An element of a tensor that no node of the set makes: at the coordinates of all its dimensions
+  // but `dim`, and at `index` (an integer value) in that one.
+  int LoadAt(const std::string& ref, size_t dim, int index, const Coordinates& others, bool outer);
+  // `value` as a float: a bool becomes 0 or 1, an integer is rounded.
   int AsFloat(int value);
 
   const ProgramValue& At(int value) const { return program_.values.at(static_cast<size_t>(value)); }
   const TensorInfo& Info(const std::string& ref) const { return graph_.tensors.at(ref); }
+  // Whether anything reads the tensor.
+  bool IsUsed(const std::string& ref) const {
+    return links_.outputs.count(ref) > 0 || links_.readers.count(ref) > 0;
+  }
   const Program& program() const { return program_; }
 
  private:
@@ -60,7 +70,7 @@ class Builder {
 };
 
 // std::nullopt where the nodes cannot be one kernel: an operator without a rule, a type other than
-// float32, float16, bfloat16 or bool, layouts or reductions that do not fit together, or a shape
+// float32, float16, bfloat16, bool or integer, layouts or reductions that do not fit together, or a shape
 // for which the templates would be slower than ATen (a reduction with few results).
 std::optional<Program> BuildProgram(const NormalGraph& graph, const GraphLinks& links,
                                     const std::set<size_t>& nodes);

@@ -5,15 +5,21 @@
 
 namespace cudaagent::rewrite {
 
-KernelCode EmitPointwise(const Program& program, const KernelStyle& style, bool canonical,
-                         const KernelText::Aligned& aligned) {
+KernelCodes EmitPointwise(const Program& program, bool canonical,
+                          const KernelText::Aligned& aligned) {
   KernelText text(program, KernelText::WidestVector(program, program.elements), canonical, aligned);
   const int64_t vectors = program.elements / text.vector();
   // A small tensor is spread over the whole device rather than piled on few blocks.
   constexpr int64_t kManyVectors = 264 * 1024;
-  const int unroll = vectors < kManyVectors ? 1 : style.pointwise_unroll;
-  const bool persistent = style.pointwise_persistent && vectors >= kManyVectors;
-  const int64_t tile = int64_t{style.pointwise_threads} * unroll;
+  const std::string what = "such groups per thread, loaded before the first is used";
+  Knob threads = FixedKnob("kThreads", "", 256);
+  Knob unroll = FixedKnob("kUnroll", what, 1);
+  if (vectors >= kManyVectors) {
+    threads = {"kThreads", "", {"BLOCK", {256, 512}}, {256, 512}};
+    unroll = {"kUnroll", what, {"UNROLL", {2, 4, 1}}, {2, 4, 1}};
+  }
+  const int64_t largest = *std::max_element(threads.values.begin(), threads.values.end()) *
+                          *std::max_element(unroll.values.begin(), unroll.values.end());
 
   IndexNames names;
   names.space = program.elements;
@@ -26,28 +32,33 @@ KernelCode EmitPointwise(const Program& program, const KernelStyle& style, bool 
   std::map<std::string, std::string> values;
   values["kernel_values"] = text.Hoist(
       text.Needed(targets), [](const ProgramValue& v) { return v.granularity == 0; }, names);
-  values["body"] = ElementLoop(text, outputs, names);
+  values["body"] = ElementLoop(text, outputs, names, "i");
   values["name"] = "{{name}}";
-  values["parameters"] = text.Parameters();
-  values["threads"] = std::to_string(style.pointwise_threads);
+  const std::string body = values["kernel_values"] + values["body"];
+  values["parameters"] = text.Parameters(body);
+  values["threads"] = threads.InKernel();
   values["vector"] = std::to_string(text.vector());
-  values["unroll"] = std::to_string(unroll);
   values["index"] = text.IndexType();
-  values["elements"] = std::to_string(program.elements);
   const bool wide = KernelText::NeedsWideIndex(program);
   values["block_index"] = wide ? "static_cast<unsigned long long>(blockIdx.x)" : "blockIdx.x";
-  const bool exact = vectors % tile == 0;
-  values["bound"] =
-      exact ? "" : "constexpr " + text.IndexType() + " kElements = " + values["elements"] + ";";
+  // All sizes are powers of two: what the largest divides, all divide.
+  const bool exact = vectors % largest == 0;
+  values["bound"] = exact ? ""
+                          : "constexpr " + text.IndexType() +
+                                " kElements = " + std::to_string(program.elements) + ";";
   values["guard"] = exact ? "" : "if (i >= kElements) break;";
 
   KernelCode code;
-  code.text = FillTemplate(persistent ? "pointwise_persistent.cu" : "pointwise.cu", values);
-  code.inputs = text.inputs();
-  code.threads = style.pointwise_threads;
-  code.grid = persistent ? "device.sms * " + std::to_string(2048 / style.pointwise_threads)
-                         : TilesFor(vectors, tile);
-  return code;
+  ApplyKnobs({threads, unroll}, values, code);
+  code.text = FillTemplate("pointwise.cu", values);
+  code.inputs = text.Inputs(body);
+  code.outputs = text.Outputs(body);
+  code.threads = threads.InPlan();
+  code.grid = threads.IsFixed() && unroll.IsFixed()
+                  ? TilesFor(vectors, largest)
+                  : "ceil_div(" + std::to_string(vectors) + ", " + threads.InPlan() + " * " +
+                        unroll.InPlan() + ")";
+  return {code};
 }
 
 }  // namespace cudaagent::rewrite

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 
 #include "rewrite/emit_kinds.h"
 #include "rewrite/library.h"
@@ -11,45 +10,67 @@ using Kind = ProgramValue::Kind;
 
 // How the threads of a row divide it among themselves.
 struct Shape {
-  int threads = 256;  // of the block
-  int lanes = 256;    // that share a row
+  Knob threads;           // of the block
+  Knob lanes;             // that share a row
   int rows_per_block = 1;
   int vector = 1;
-  int items = 0;  // groups per thread kept in registers; 0 = the row is read every pass
+  bool held = false;   // the row stays in registers, else it is read in every pass
+  bool block = false;  // all threads of a block share one row
 };
 
 constexpr int kMaxHeld = 32;  // elements of one tensor a thread keeps in registers
 
-Shape ChooseShape(const Program& program, const KernelStyle& style, int held_tensors) {
+Shape LanesShape(const Program& program, int vector, int64_t vectors) {
   Shape shape;
-  shape.vector = KernelText::WidestVector(program, program.row_length);
-  const int64_t vectors = program.row_length / shape.vector;
-  if (style.row_lanes && vectors <= 32 * 8 && program.rows() > 1) {
-    shape.lanes = 32;
-    while (shape.lanes > 4 && shape.lanes / 2 >= vectors) shape.lanes /= 2;
-    shape.items = static_cast<int>((vectors + shape.lanes - 1) / shape.lanes);
-    shape.rows_per_block = 256 / shape.lanes;
-    while (program.rows() % shape.rows_per_block != 0) shape.rows_per_block /= 2;
-    if (shape.lanes * shape.rows_per_block % 32 != 0) {
-      // Too few rows for whole warps of them: a warp per row.
-      shape.lanes = 32;
-      shape.rows_per_block = 1;
-      shape.items = static_cast<int>((vectors + 31) / 32);
-    }
-    shape.threads = shape.lanes * shape.rows_per_block;
-    return shape;
+  shape.vector = vector;
+  shape.held = true;
+  int lanes = 32;
+  while (lanes > 4 && lanes / 2 >= vectors) lanes /= 2;
+  shape.rows_per_block = 256 / lanes;
+  while (program.rows() % shape.rows_per_block != 0) shape.rows_per_block /= 2;
+  if (lanes * shape.rows_per_block % 32 != 0) {
+    // Too few rows for whole warps of them: a warp per row.
+    lanes = 32;
+    shape.rows_per_block = 1;
   }
-  const int limit = std::max(1, kMaxHeld / shape.vector / std::max(1, held_tensors));
-  for (int threads = 128; style.row_registers && threads <= 1024; threads *= 2) {
+  shape.lanes = FixedKnob("kLanes", "threads that share a row", lanes);
+  shape.threads = FixedKnob("kThreads", "", lanes * shape.rows_per_block);
+  return shape;
+}
+
+// Threads for a row held in registers, about `groups` vectors each; 0 where it does not fit.
+int HeldThreads(int64_t vectors, int64_t limit, int64_t groups) {
+  for (int threads = 64; threads <= 1024; threads *= 2) {
     const int64_t items = (vectors + threads - 1) / threads;
-    if (items > limit || (items > style.row_items && threads < 1024)) continue;
-    shape.threads = shape.lanes = threads;
-    shape.items = static_cast<int>(items);
+    if (items > limit || (items > groups && threads < 1024)) continue;
+    return threads;
+  }
+  return 0;
+}
+
+Shape ChooseShape(const Program& program, const KernelStyle& style, int held_tensors) {
+  const int vector = KernelText::WidestVector(program, program.row_length);
+  const int64_t vectors = program.row_length / vector;
+  if (style.row_lanes && vectors <= 32 * 8 && program.rows() > 1) {
+    return LanesShape(program, vector, vectors);
+  }
+  Shape shape;
+  shape.vector = vector;
+  shape.block = true;
+  const int limit = std::max(1, kMaxHeld / vector / std::max(1, held_tensors));
+  if (style.row_registers && HeldThreads(vectors, limit, 4) > 0) {
+    shape.held = true;
+    shape.threads = {"kThreads", "", {"ROW_GROUPS", {4, 2, 8}}, {}};
+    for (int64_t groups : shape.threads.tune.values) {
+      shape.threads.values.push_back(HeldThreads(vectors, limit, groups));
+    }
     return shape;
   }
-  shape.threads = style.row_threads;
-  while (shape.threads > 64 && shape.threads / 2 >= vectors) shape.threads /= 2;
-  shape.lanes = shape.threads;
+  shape.threads = {"kThreads", "", {"ROW_THREADS", {1024, 512, 256}}, {}};
+  for (int64_t threads : shape.threads.tune.values) {
+    while (threads > 64 && threads / 2 >= vectors) threads /= 2;
+    shape.threads.values.push_back(threads);
+  }
   return shape;
 }
 
@@ -72,14 +93,14 @@ class RowsEmitter {
 
   std::string Body() {
     std::string body = HoistRowValues(0);
-    if (shape_.items > 0) body += LoadRow();
+    if (shape_.held) body += LoadRow();
     for (int stage = 0; stage < stages_; ++stage) {
       body += ReducePass(stage);
       body += HoistRowValues(stage + 1);
     }
     body += RowStores();
     if (!element_outputs_.empty()) {
-      body += Loop(ElementLoop(text_, element_outputs_, names_), stages_);
+      body += Loop(ElementLoop(text_, element_outputs_, names_, "i"), stages_);
     }
     return body;
   }
@@ -89,17 +110,6 @@ class RowsEmitter {
  private:
   bool IsRowValue(const ProgramValue& value) const {
     return value.granularity % program_.row_length == 0;
-  }
-
-  std::vector<int> ReducedAt(int stage) const {
-    std::vector<int> reductions;
-    for (size_t v = 0; v < program_.values.size(); ++v) {
-      const ProgramValue& value = program_.values[v];
-      if (value.kind == Kind::kReduce && value.stage == stage + 1) {
-        reductions.push_back(static_cast<int>(v));
-      }
-    }
-    return reductions;
   }
 
   // Everything any later pass needs, once per row, as soon as it is known.
@@ -132,38 +142,13 @@ class RowsEmitter {
   }
 
   std::string ReducePass(int stage) {
-    std::string accumulators;
-    std::string arrays;
-    std::string adds;
+    const Accumulation sums = Accumulate(text_, ReductionsAt(program_, stage), names_);
     std::string merges;
-    std::vector<int> targets;
-    std::vector<std::pair<std::string, int>> fills;
-    for (int reduction : ReducedAt(stage)) {
-      const ProgramValue& value = program_.values[static_cast<size_t>(reduction)];
-      const std::string type = KernelText::AccumulatorType(value.reduce);
-      const std::string variable = text_.Variable(reduction);
-      accumulators += type + " " + variable + " = " + type + "::Empty();\n";
-      targets.push_back(value.operands[0]);
-      if (shape_.vector > 1) {
-        arrays += "float " + variable + "_of[kVector];\n";
-        adds += variable + ".Add(" + variable + "_of);\n";
-      }
-      fills.emplace_back(variable, value.operands[0]);
-      merges += variable + " = " +
-                (shape_.lanes < shape_.threads || shape_.threads == 32 ? "LanesReduce<kLanes>("
-                                                                       : "BlockReduce<kThreads>(") +
-                variable + ");\n";
+    for (const std::string& name : sums.names) {
+      merges += name + " = " +
+                (shape_.block ? "BlockReduce<kThreads>(" : "LanesReduce<kLanes>(") + name + ");\n";
     }
-    auto store = [&](const std::string&) {
-      std::string lines;
-      for (const auto& [variable, operand] : fills) {
-        lines += shape_.vector > 1 ? variable + "_of[k] = " + text_.Use(operand) + ";\n"
-                                   : variable + ".Add(" + text_.Use(operand) + ");\n";
-      }
-      return lines;
-    };
-    return accumulators +
-           Loop(arrays + text_.Lanes(text_.Needed(targets), names_, store, adds), stage) + merges;
+    return sums.declarations + Loop(sums.body, stage) + merges;
   }
 
   std::string RowStores() {
@@ -182,34 +167,26 @@ class RowsEmitter {
   // A row that is read again is walked backwards in every second pass: what was read last is what
   // the cache still holds.
   std::string Loop(const std::string& body, int pass) const {
-    const std::string width =
-        shape_.lanes == shape_.threads && shape_.threads > 32 ? "kThreads" : "kLanes";
     const bool uses_index = HasWord(body, "i");
-    const bool held = shape_.items > 0;
-    const bool guarded = program_.row_length % (int64_t{shape_.lanes} * shape_.vector) != 0;
+    const Knob& width = shape_.block ? shape_.threads : shape_.lanes;
+    const bool guarded = std::any_of(width.values.begin(), width.values.end(), [&](int64_t lanes) {
+      return program_.row_length % (lanes * shape_.vector) != 0;
+    });
     std::string inner;
     if (uses_index || HasWord(body, "col") || guarded) {
-      inner += "const unsigned col = (item * " + width + " + lane) * kVector;\n";
+      inner += std::string("const unsigned col = (item * ") +
+               (shape_.block ? "kThreads" : "kLanes") + " + lane) * kVector;\n";
     }
     // From here on only larger columns follow, or backwards smaller ones.
-    const bool backwards = !held && pass % 2 == 1;
+    const bool backwards = !shape_.held && pass % 2 == 1;
     if (guarded) {
       inner += std::string("if (col >= kColumns) ") + (backwards ? "continue;\n" : "break;\n");
     }
     if (uses_index) inner += "const " + text_.IndexType() + " i = row * kColumns + col;\n";
     const std::string head = backwards ? "for (int item = kItems - 1; item >= 0; --item) {\n"
                                        : "for (int item = 0; item < kItems; ++item) {\n";
-    return std::string(held ? "#pragma unroll\n" : "#pragma unroll 4\n") + head +
+    return std::string(shape_.held ? "#pragma unroll\n" : "#pragma unroll 4\n") + head +
            Indented(inner + body, 2) + "}\n";
-  }
-
-  static bool HasWord(const std::string& text, const std::string& word) {
-    auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-      const size_t end = at + word.size();
-      if ((at == 0 || !part(text[at - 1])) && (end == text.size() || !part(text[end]))) return true;
-    }
-    return false;
   }
 
   const Program& program_;
@@ -227,7 +204,9 @@ class RowsEmitter {
     std::vector<int> loads;
     for (size_t v = 0; v < program.values.size(); ++v) {
       const ProgramValue& value = program.values[v];
-      if (value.kind != Kind::kLoad || value.terms.empty()) continue;
+      if (value.kind != Kind::kLoad || value.terms.empty() || !value.gathers.empty()) {
+        continue;
+      }
       int64_t elements = 1;
       for (const IndexTerm& term : value.terms) elements *= term.mod;
       if (elements != program.elements) continue;
@@ -239,8 +218,8 @@ class RowsEmitter {
 
 }  // namespace
 
-KernelCode EmitRows(const Program& program, const KernelStyle& style, bool canonical,
-                    const KernelText::Aligned& aligned) {
+KernelCodes EmitRows(const Program& program, const KernelStyle& style, bool canonical,
+                     const KernelText::Aligned& aligned) {
   const int widest = KernelText::WidestVector(program, program.row_length);
   const int held = static_cast<int>(
       RowsEmitter::HeldLoads(program, widest, KernelText(program, widest, true, aligned)).size());
@@ -250,28 +229,24 @@ KernelCode EmitRows(const Program& program, const KernelStyle& style, bool canon
   std::map<std::string, std::string> values;
   values["body"] = emitter.Body();
   values["name"] = "{{name}}";
-  values["parameters"] = emitter.text().Parameters();
-  values["threads"] = std::to_string(shape.threads);
-  values["lanes"] = std::to_string(shape.lanes);
+  values["parameters"] = emitter.text().Parameters(values["body"]);
+  values["threads"] = shape.threads.InKernel();
   values["rows_per_block"] = std::to_string(shape.rows_per_block);
   values["vector"] = std::to_string(shape.vector);
   values["columns"] = std::to_string(program.row_length);
   values["index"] = emitter.text().IndexType();
-  const int64_t width = int64_t{shape.lanes} * shape.vector;
-  values["items"] =
-      "constexpr int kItems = " + std::to_string((program.row_length + width - 1) / width) +
-      (shape.items > 0 ? ";  // such groups per thread, kept in registers"
-                       : ";  // such groups per thread, read again in every pass");
+  values["items"] = shape.held ? "kept in registers" : "read again in every pass";
   values["block_index"] = KernelText::NeedsWideIndex(program)
                               ? "static_cast<unsigned long long>(blockIdx.x)"
                               : "blockIdx.x";
-  const bool block = shape.lanes == shape.threads && shape.threads > 32;
   KernelCode code;
-  code.text = FillTemplate(block ? "rows_block.cu" : "rows_lanes.cu", values);
-  code.inputs = emitter.text().inputs();
-  code.threads = shape.threads;
+  ApplyKnobs({shape.block ? shape.threads : shape.lanes}, values, code);
+  code.text = FillTemplate(shape.block ? "rows_block.cu" : "rows_lanes.cu", values);
+  code.inputs = emitter.text().Inputs(values["body"]);
+  code.outputs = emitter.text().Outputs(values["body"]);
+  code.threads = shape.threads.InPlan();
   code.grid = std::to_string(program.rows() / shape.rows_per_block);
-  return code;
+  return {code};
 }
 
 }  // namespace cudaagent::rewrite

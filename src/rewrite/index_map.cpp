@@ -1,5 +1,6 @@
 #include "rewrite/index_map.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace cudaagent::rewrite {
@@ -9,6 +10,24 @@ Coordinates LinearCoordinates(const std::vector<int64_t>& shape, int64_t divisor
   for (size_t d = shape.size(); d-- > 0;) {
     coordinates[d] = {divisor, shape[d]};
     divisor *= shape[d];
+  }
+  return coordinates;
+}
+
+std::optional<Coordinates> MemoryCoordinates(const std::vector<int64_t>& shape,
+                                             const std::vector<int64_t>& strides) {
+  Coordinates coordinates(shape.size());
+  std::vector<size_t> order;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d] == 1) continue;
+    coordinates[d] = {strides[d], shape[d]};
+    order.push_back(d);
+  }
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  int64_t expected = 1;
+  for (size_t d : order) {
+    if (strides[d] != expected) return std::nullopt;
+    expected *= shape[d];
   }
   return coordinates;
 }

@@ -26,6 +26,11 @@ struct IndexTerm {
 // Row-major coordinates of a contiguous tensor whose linear index is i / divisor.
 Coordinates LinearCoordinates(const std::vector<int64_t>& shape, int64_t divisor);
 
+// Coordinates of a tensor whose elements lie in memory without gaps, in any order of dimensions,
+// where i counts them in that order; std::nullopt for other tensors.
+std::optional<Coordinates> MemoryCoordinates(const std::vector<int64_t>& shape,
+                                             const std::vector<int64_t>& strides);
+
 // Coordinates of an operand of `shape` that broadcasts to the space `coordinates` belong to;
 // std::nullopt where it does not broadcast.
 std::optional<Coordinates> BroadcastCoordinates(const Coordinates& coordinates,

@@ -1,6 +1,7 @@
 #include "rewrite/kernel_text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <sstream>
 
@@ -44,6 +45,17 @@ const std::set<std::string>& Reserved() {
                                               "override",    "Pack",        "Load",
                                               "Store",       "Sum",         "Max",
                                               "Min",         "Moments",     "OnlineSoftmax",
+                                              "ArgMax",      "ArgMin",      "MergeParts",
+                                              "Plus",        "Times",       "WarpScan",
+                                              "ScanTile",    "SmoothL1",    "KlDiv",
+                                              "tile",        "carry",       "scanned",
+                                              "part",        "parts",       "at",
+                                              "end",         "kTile",       "kParts",
+                                              "kPart",       "kRows",       "kRow",
+                                              "kResults",    "d",           "h",
+                                              "w",           "out_d",       "out_h",
+                                              "out_w",       "outer",       "last",
+                                              "begin",       "lanes",       "held",
                                               "Gelu",        "GeluTanh",    "Sigmoid",
                                               "Mish",        "Elu",         "Softplus",
                                               "MaxOf",       "MinOf",       "LogSumExp",
@@ -61,10 +73,31 @@ const std::set<std::string>& Reserved() {
 }
 
 int64_t ItemSize(const std::string& dtype) {
-  return dtype == "float32" ? 4 : dtype == "bool" ? 1 : 2;
+  return dtype == "float16" || dtype == "bfloat16" ? 2 : 4;
+}
+
+const char* TypeName(ValueType type) {
+  switch (type) {
+    case ValueType::kBool:
+      return "bool";
+    case ValueType::kInt:
+      return "long long";
+    case ValueType::kFloat:
+      break;
+  }
+  return "float";
 }
 
 }  // namespace
+
+bool HasWord(const std::string& text, const std::string& word) {
+  auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !part(text[at - 1])) && (end == text.size() || !part(text[end]))) return true;
+  }
+  return false;
+}
 
 std::string Indented(const std::string& text, int spaces) {
   std::string result;
@@ -80,7 +113,26 @@ std::string KernelText::ElementType(const std::string& dtype) {
   if (dtype == "float16") return "__half";
   if (dtype == "bfloat16") return "__nv_bfloat16";
   if (dtype == "bool") return "bool";
+  if (dtype == "int64") return "long long";
+  if (dtype == "int32") return "int";
   return "float";
+}
+
+int KernelText::AccumulatorWords(ReduceKind kind) {
+  switch (kind) {
+    case ReduceKind::kMoments:
+      return 3;
+    case ReduceKind::kOnlineSoftmax:
+    case ReduceKind::kArgMax:
+    case ReduceKind::kArgMin:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+bool KernelText::NeedsPosition(ReduceKind kind) {
+  return kind == ReduceKind::kArgMax || kind == ReduceKind::kArgMin;
 }
 
 std::string KernelText::AccumulatorType(ReduceKind kind) {
@@ -95,6 +147,10 @@ std::string KernelText::AccumulatorType(ReduceKind kind) {
       return "Moments";
     case ReduceKind::kOnlineSoftmax:
       return "OnlineSoftmax";
+    case ReduceKind::kArgMax:
+      return "ArgMax";
+    case ReduceKind::kArgMin:
+      return "ArgMin";
   }
   return "Sum";
 }
@@ -157,7 +213,24 @@ std::string KernelText::Variable(int value) {
   return variables_[value] = Fresh(wish);
 }
 
-std::string KernelText::Parameters() const {
+std::vector<std::string> KernelText::Inputs(const std::string& body) const {
+  std::vector<std::string> refs;
+  for (const std::string& ref : inputs_) {
+    if (HasWord(body, parameter_.at(ref))) refs.push_back(ref);
+  }
+  return refs;
+}
+
+std::vector<std::string> KernelText::Outputs(const std::string& body) const {
+  std::vector<std::string> refs;
+  for (size_t k = 0; k < program_.outputs.size(); ++k) {
+    if (HasWord(body, output_names_[k])) refs.push_back(program_.outputs[k].tensor);
+  }
+  return refs;
+}
+
+std::string KernelText::Parameters(const std::string& body,
+                                   const std::vector<std::string>& more) const {
   std::string text;
   size_t column = 40;  // the kernel's name stands before the first
   auto add = [&](const std::string& parameter) {
@@ -169,15 +242,17 @@ std::string KernelText::Parameters() const {
     text += parameter;
     column += parameter.size();
   };
-  for (const std::string& ref : inputs_) {
+  for (const std::string& ref : Inputs(body)) {
     auto load = std::find_if(
         program_.values.begin(), program_.values.end(),
         [&](const ProgramValue& v) { return v.kind == Kind::kLoad && v.tensor == ref; });
     add("const " + ElementType(load->dtype) + "* __restrict__ " + parameter_.at(ref));
   }
   for (size_t k = 0; k < program_.outputs.size(); ++k) {
+    if (!HasWord(body, output_names_[k])) continue;
     add(ElementType(program_.outputs[k].dtype) + "* __restrict__ " + output_names_[k]);
   }
+  for (const std::string& parameter : more) add(parameter);
   return text;
 }
 
@@ -189,7 +264,8 @@ std::set<int> KernelText::Needed(const std::vector<int>& targets) const {
     open.pop_back();
     const ProgramValue& what = program_.values[static_cast<size_t>(value)];
     if (hoisted_.count(value) || what.kind == Kind::kLiteral || what.kind == Kind::kReduce ||
-        what.kind == Kind::kField || !needed.insert(value).second) {
+        what.kind == Kind::kField || what.kind == Kind::kScan ||
+        !needed.insert(value).second) {
       continue;
     }
     open.insert(open.end(), what.operands.begin(), what.operands.end());
@@ -205,6 +281,10 @@ bool KernelText::IsPacked(const ProgramValue& load) const {
   if (vector_ == 1 || load.terms.empty() || !aligned_(load.tensor)) return false;
   const IndexTerm& inner = load.terms.front();
   if (inner.div != 1 || inner.stride != 1 || inner.mod % vector_ != 0) return false;
+  for (const Gather& gather : load.gathers) {
+    const ProgramValue& index = program_.values[static_cast<size_t>(gather.operand)];
+    if (IsPerLane(index) || gather.stride % vector_ != 0) return false;
+  }
   return std::all_of(load.terms.begin() + 1, load.terms.end(), [&](const IndexTerm& term) {
     return term.div % vector_ == 0 && term.stride % vector_ == 0;
   });
@@ -215,13 +295,23 @@ std::string KernelText::PackType(const std::string& dtype) const {
   return "Pack<" + ElementType(dtype) + ", kVector>";
 }
 
-std::string KernelText::ScalarLoad(const ProgramValue& load, const IndexNames& names) const {
-  return parameter_.at(load.tensor) + "[" + OffsetText(load.terms, names) + "]";
+std::string KernelText::Offset(const ProgramValue& load, const IndexNames& names) {
+  std::string text = OffsetText(load.terms, names);
+  for (const Gather& gather : load.gathers) {
+    std::string at = Use(gather.operand);
+    if (gather.stride != 1) at += " * " + std::to_string(gather.stride);
+    text = text == "0" ? at : at + " + " + text;
+  }
+  return text;
 }
 
-std::string KernelText::LoadText(const ProgramValue& load, const IndexNames& names) const {
+std::string KernelText::ScalarLoad(const ProgramValue& load, const IndexNames& names) {
+  return parameter_.at(load.tensor) + "[" + Offset(load, names) + "]";
+}
+
+std::string KernelText::LoadText(const ProgramValue& load, const IndexNames& names) {
   if (!IsPacked(load)) return ScalarLoad(load, names);
-  const std::string offset = OffsetText(load.terms, names);
+  const std::string offset = Offset(load, names);
   return "Load<kVector>(" + parameter_.at(load.tensor) + " + " + offset + ")";
 }
 
@@ -245,6 +335,7 @@ std::string KernelText::Use(int value) {
     if (program_.kind == ProgramKind::kColumns) accumulator += vector_ > 1 ? "[k]" : "[0]";
     return accumulator + "." + what.text;
   }
+  if (what.kind == Kind::kScan) return cached_.at(value);
   if (what.kind == Kind::kLoad && !hoisted_.count(value)) {
     if (auto it = cached_.find(value); it != cached_.end()) {
       return AsFloat(it->second + (vector_ > 1 ? ".at[k]" : ""), what.dtype);
@@ -276,7 +367,7 @@ std::string KernelText::Hoist(const std::set<int>& needed,
   for (int value : needed) {
     const ProgramValue& what = program_.values[static_cast<size_t>(value)];
     if (!at(what)) continue;
-    const std::string type = what.type == ValueType::kBool ? "bool" : "float";
+    const std::string type = TypeName(what.type);
     hoisted_.insert(value);
     const std::string right =
         what.kind == Kind::kLoad ? AsFloat(ScalarLoad(what, names), what.dtype) : Expression(what);
@@ -297,7 +388,7 @@ std::string KernelText::Lanes(const std::set<int>& needed, const IndexNames& nam
   }
   for (int value : needed) {
     const ProgramValue& what = program_.values[static_cast<size_t>(value)];
-    const std::string type = what.type == ValueType::kBool ? "bool" : "float";
+    const std::string type = TypeName(what.type);
     const bool per_lane = vector_ == 1 || IsPerLane(what);
     if (what.kind == Kind::kLoad) {
       if (cached_.count(value)) continue;

@@ -24,8 +24,10 @@ class KernelText {
   static bool NeedsWideIndex(const Program& program);
 
   const std::string& IndexType() const { return index_type_; }
-  std::string Parameters() const;
-  const std::vector<std::string>& inputs() const { return inputs_; }
+  // Parameters and tensors that occur in `body`, in the order of the program.
+  std::string Parameters(const std::string& body, const std::vector<std::string>& more = {}) const;
+  std::vector<std::string> Inputs(const std::string& body) const;
+  std::vector<std::string> Outputs(const std::string& body) const;
 
   // Values that the targets need and that were not emitted yet, operands first. Reductions and
   // their fields are never emitted: a finished reduction is `name.field`.
@@ -48,7 +50,7 @@ class KernelText {
   // Whether the elements of one vector are loaded by one access.
   bool IsPacked(const ProgramValue& load) const;
   std::string PackType(const std::string& dtype) const;
-  std::string LoadText(const ProgramValue& load, const IndexNames& names) const;
+  std::string LoadText(const ProgramValue& load, const IndexNames& names);
 
   std::string Variable(int value);
   std::string Use(int value);
@@ -57,6 +59,9 @@ class KernelText {
   static std::string Converted(const std::string& text, const std::string& dtype);
   static std::string AccumulatorType(ReduceKind kind);
   static std::string ElementType(const std::string& dtype);
+  // float words an accumulator takes.
+  static int AccumulatorWords(ReduceKind kind);
+  static bool NeedsPosition(ReduceKind kind);
 
   int vector() const { return vector_; }
   const Program& program() const { return program_; }
@@ -64,7 +69,8 @@ class KernelText {
  private:
   std::string Fresh(const std::string& wish);
   std::string Expression(const ProgramValue& value);
-  std::string ScalarLoad(const ProgramValue& load, const IndexNames& names) const;
+  std::string Offset(const ProgramValue& load, const IndexNames& names);
+  std::string ScalarLoad(const ProgramValue& load, const IndexNames& names);
 
   const Program& program_;
   int vector_;
@@ -80,6 +86,8 @@ class KernelText {
   std::map<int, std::string> cached_;
 };
 
+// Whether `word` stands in the text as a whole identifier.
+bool HasWord(const std::string& text, const std::string& word);
 std::string Indented(const std::string& text, int spaces);
 
 }  // namespace cudaagent::rewrite

@@ -36,7 +36,9 @@ std::vector<Piece> SplitPieces(const std::string& text) {
 const std::vector<Piece>& Pieces() {
   static const std::vector<Piece> pieces = [] {
     std::vector<Piece> all = SplitPieces(LibraryFiles().at("math.cu"));
-    for (Piece& piece : SplitPieces(LibraryFiles().at("reduce.cu"))) all.push_back(piece);
+    for (const char* file : {"reduce.cu", "scan.cu"}) {
+      for (Piece& piece : SplitPieces(LibraryFiles().at(file))) all.push_back(std::move(piece));
+    }
     return all;
   }();
   return pieces;

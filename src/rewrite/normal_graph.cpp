@@ -148,6 +148,27 @@ class Normalizer {
     return from->dtype == to.dtype && from->strides == to.strides && from->shape == to.shape;
   }
 
+  // broadcast_tensors of tensors that have the common shape already.
+  bool IsPlainBroadcast(const Node& node) const {
+    if (node.op != "aten::broadcast_tensors" || node.args.size() != 1) return false;
+    const auto* list = std::get_if<ValueList>(&node.args[0].value);
+    if (list == nullptr || list->size() != node.outputs.size()) return false;
+    for (size_t k = 0; k < list->size(); ++k) {
+      const Ref* ref = AsRef((*list)[k]);
+      const TensorInfo* from = ref == nullptr ? nullptr : Find(ref->name);
+      if (from == nullptr || from->shape != node.outputs[k].shape) return false;
+    }
+    return true;
+  }
+
+  // F.nll_loss of [N, C] is nll_loss, which plans may call.
+  void NameAllowedForm(Node& node) const {
+    if (node.op != "aten::nll_loss_nd" || node.args.empty()) return;
+    const Ref* ref = AsRef(node.args[0]);
+    const TensorInfo* from = ref == nullptr ? nullptr : Find(ref->name);
+    if (from != nullptr && from->shape.size() <= 2) node.op = "aten::nll_loss";
+  }
+
   // A source name stands for a tensor, a tensor holds a value: an in-place operator gives a tensor
   // a new value under all its names, a copy is another tensor that begins with the same value.
   size_t TensorOf(const std::string& name) {
@@ -181,7 +202,15 @@ class Normalizer {
       value_of_[TensorOf(node.outputs[0].name)] = Resolve(first->name);
       return;
     }
+    if (IsPlainBroadcast(node)) {
+      const auto* list = std::get_if<ValueList>(&source.args[0].value);
+      for (size_t k = 0; k < node.outputs.size(); ++k) {
+        tensor_of_[node.outputs[k].name] = TensorOf(AsRef((*list)[k])->name);
+      }
+      return;
+    }
     NameNoDevice(node);
+    NameAllowedForm(node);
     if (graph::IsInPlace(node)) {
       if (!out_.in_place && single) {
         const size_t tensor = TensorOf(first->name);

@@ -31,11 +31,16 @@ bool IsPointwise(const graph::Node& node);
 // kernel of its own would be waste.
 bool IsReshape(const graph::Node& node);
 
-// The elements a node reduces: the space as [outer, reduced, inner]. inner == 1 means rows.
+// The elements a node reduces: the space as [outer, reduced, inner]. inner == 1 means rows. Scans
+// (cumsum) go along the reduced dimension, pools have windows over the space [outer, reduced].
 struct Reduction {
   int64_t outer = 1;
   int64_t reduced = 1;
   int64_t inner = 1;
+  bool scan = false;
+  bool reverse = false;  // a scan from the end
+  std::optional<Window> window;
+  bool operator==(const Reduction&) const = default;
 };
 // std::nullopt for nodes without a reduction or with one no template covers.
 std::optional<Reduction> ReductionOf(const graph::Node& node, const NormalGraph& graph);

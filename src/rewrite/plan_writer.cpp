@@ -119,14 +119,13 @@ void PlanWriter::BindOutputs() {
 }
 
 void PlanWriter::NameResults() {
-  std::set<std::string> taken;
-  for (const auto& [ref, name] : names_) taken.insert(name);
-  for (const TensorInfo& info : problem_.outputs) taken.insert(info.name);
+  for (const auto& [ref, name] : names_) taken_.insert(name);
+  for (const TensorInfo& info : problem_.outputs) taken_.insert(info.name);
   for (const Node& node : graph_.nodes) {
     for (const TensorInfo& info : node.outputs) {
       if (bound_.count(info.name)) continue;
       std::string name = Identifier(info.name);
-      while (!taken.insert(name).second) name += "_";
+      while (!taken_.insert(name).second) name += "_";
       names_[info.name] = name;
     }
   }
@@ -149,9 +148,78 @@ void PlanWriter::AddOp(const Node& node) {
   AddStep(std::move(step));
 }
 
-void PlanWriter::AddBuffer(const std::string& ref) {
+std::string PlanWriter::Unique(const std::string& wish) {
+  std::string name = wish;
+  for (int number = 2; !taken_.insert(name).second; ++number) {
+    name = wish + "_" + std::to_string(number);
+  }
+  return name;
+}
+
+namespace {
+
+// Dimensions in order of memory, outermost first.
+std::vector<size_t> MemoryOrder(const TensorInfo& info) {
+  std::vector<size_t> order(info.shape.size());
+  for (size_t d = 0; d < order.size(); ++d) order[d] = d;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return info.strides[a] > info.strides[b]; });
+  return order;
+}
+
+}  // namespace
+
+std::string PlanWriter::AddBuffer(const std::string& ref) {
   const TensorInfo& info = graph_.tensors.at(ref);
-  buffers_[Name(ref)] = {{"dtype", info.dtype}, {"shape", info.shape}};
+  if (info.contiguous) {
+    buffers_[Name(ref)] = {{"dtype", info.dtype}, {"shape", info.shape}};
+    return Name(ref);
+  }
+  ordered_json shape = ordered_json::array();
+  for (size_t d : MemoryOrder(info)) shape.push_back(info.shape[d]);
+  const std::string buffer = Unique(Name(ref) + "_memory");
+  buffers_[buffer] = {{"dtype", info.dtype}, {"shape", shape}};
+  return buffer;
+}
+
+void PlanWriter::AddView(const std::string& ref, const std::string& buffer) {
+  const std::vector<size_t> order = MemoryOrder(graph_.tensors.at(ref));
+  std::vector<size_t> back(order.size());
+  for (size_t place = 0; place < order.size(); ++place) back[order[place]] = place;
+  AddStep({{"op", "aten::permute"}, {"args", {"$" + buffer, back}}, {"out", Name(ref)}});
+}
+
+std::string PlanWriter::AddScratch(const std::string& name, const std::string& elements) {
+  const std::string unique = Unique(name);
+  buffers_[unique] = {{"dtype", "float32"}, {"shape", {elements}}};
+  return unique;
+}
+
+void PlanWriter::Tune(const std::string& name, const std::vector<int64_t>& values) {
+  for (const auto& [known, list] : tune_) {
+    if (known == name) return;
+  }
+  tune_.emplace_back(name, values);
+}
+
+// The driver tries every combination: no more than are worth their time.
+ordered_json PlanWriter::TuneJson() const {
+  constexpr size_t kMostCombinations = 12;
+  auto tune = tune_;
+  auto combinations = [&] {
+    size_t count = 1;
+    for (const auto& [name, values] : tune) count *= values.size();
+    return count;
+  };
+  while (combinations() > kMostCombinations) {
+    auto longest = std::max_element(tune.begin(), tune.end(), [](const auto& a, const auto& b) {
+      return a.second.size() < b.second.size();
+    });
+    longest->second.pop_back();
+  }
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, values] : tune) json[name] = values;
+  return json;
 }
 
 void PlanWriter::AddCopy(size_t output) {
@@ -184,6 +252,7 @@ std::string PlanWriter::Finish() {
   for (size_t output : copied_) AddCopy(output);
   ordered_json plan;
   plan["plan"] = 1;
+  if (!tune_.empty()) plan["tune"] = TuneJson();
   if (!require_.empty()) plan["require"] = require_;
   if (!buffers_.empty()) plan["buffers"] = buffers_;
   plan["steps"] = steps_;

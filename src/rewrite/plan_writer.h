@@ -24,8 +24,15 @@ class PlanWriter {
   // The node as an op step.
   void AddOp(const graph::Node& node);
   void AddStep(nlohmann::ordered_json step) { steps_.push_back(std::move(step)); }
-  // Scratch of a contiguous tensor's shape, under its plan name. Outputs need none.
-  void AddBuffer(const std::string& ref);
+  // Scratch for a tensor without gaps; outputs need none. Returns the name of the buffer: the
+  // tensor's own, or, where its dimensions lie in another order than the shape's, one that
+  // AddView turns into the tensor once it is written.
+  std::string AddBuffer(const std::string& ref);
+  void AddView(const std::string& ref, const std::string& buffer);
+  // Scratch of that many float32, an expression; returns its plan name, which begins like `name`.
+  std::string AddScratch(const std::string& name, const std::string& elements);
+  // An entry of "tune". The same name always comes with the same values.
+  void Tune(const std::string& name, const std::vector<int64_t>& values);
   void Require(const std::string& expression) { require_.push_back(expression); }
   bool IsOutput(const std::string& ref) const { return bound_.count(ref) > 0; }
 
@@ -36,6 +43,9 @@ class PlanWriter {
   void BindOutputs();
   void NameResults();
   void AddCopy(size_t output);
+  // A name nothing has yet.
+  std::string Unique(const std::string& wish);
+  nlohmann::ordered_json TuneJson() const;
 
   const NormalGraph& graph_;
   const ProblemInfo& problem_;
@@ -45,6 +55,8 @@ class PlanWriter {
   nlohmann::ordered_json steps_ = nlohmann::ordered_json::array();
   nlohmann::ordered_json buffers_ = nlohmann::ordered_json::object();
   std::vector<std::string> require_;
+  std::set<std::string> taken_;
+  std::vector<std::pair<std::string, std::vector<int64_t>>> tune_;
 };
 
 // "x float32 [64, 1024]".

@@ -1,9 +1,11 @@
 // Pointwise operators. Formulas follow PyTorch's documentation; float16 and bfloat16 are computed
 // in float. Capitalised functions are defined in kernels/library/math.cu.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 
+#include "rewrite/decompose.h"
 #include "rewrite/float_text.h"
 #include "rewrite/op_rules.h"
 
@@ -63,6 +65,12 @@ Rule Binary(const char* pattern) {
 
 Rule Compare(const char* pattern) {
   return [=](const Context& c) {
+    // As floats, large integers that differ may compare equal.
+    const int self = c.Raw(0, "self");
+    const int other = c.Raw(1, "other");
+    const bool integers = c.builder.At(self).type == ValueType::kInt;
+    if (integers != (c.builder.At(other).type == ValueType::kInt)) throw NotFusible{};
+    if (integers) return c.Make(pattern, {self, other}, ValueType::kBool);
     return c.Make(pattern, {c.Float(0, "self"), c.Float(1, "other")}, ValueType::kBool);
   };
 }
@@ -163,7 +171,8 @@ int To(const Context& c) {
   const int value = c.Raw(0, "self");
   const bool from_bool = c.builder.At(value).type == ValueType::kBool;
   if (dtype == "bool") {
-    return from_bool ? value : c.Make("{0} != 0.0f", {value}, ValueType::kBool);
+    return from_bool ? value
+                     : c.Make("{0} != 0.0f", {c.builder.AsFloat(value)}, ValueType::kBool);
   }
   if (dtype == "float32") return c.builder.AsFloat(value);
   if (dtype == "float16")
@@ -197,6 +206,56 @@ int BatchNorm(const Context& c) {
 int Prelu(const Context& c) {
   return c.Make("{0} > 0.0f ? {0} : {0} * {1}",
                 {c.Float(0, "self"), c.Channel(c.args.Tensor(1, "weight").value())});
+}
+
+int SmoothL1(const Context& c) {
+  return c.Make("SmoothL1({0} - {1}, {2})",
+                {c.Float(0, "self"), c.Float(1, "target"), c.Float(2, "beta")});
+}
+
+int KlDiv(const Context& c) {
+  return c.Make(c.args.FlagOr(2, "log_target", false) ? "expf({1}) * ({1} - {0})"
+                                                      : "KlDiv({0}, {1})",
+                {c.Float(0, "self"), c.Float(1, "target")});
+}
+
+// Whether the class at this place is one that counts.
+int IsCounted(const Context& c, int target, size_t index) {
+  const auto ignored = static_cast<int64_t>(c.args.NumberOr(index, "ignore_index", -100));
+  return c.Make("{0} != " + std::to_string(ignored), {target}, ValueType::kBool);
+}
+
+int Target(const Context& c, size_t index) {
+  const int target = c.Raw(index, "target");
+  if (c.builder.At(target).type != ValueType::kInt) throw NotFusible{};
+  return target;
+}
+
+int Nll(const Context& c) {
+  const std::string& name = c.node.outputs[0].name;
+  const int target = Target(c, 2);
+  const int counted = IsCounted(c, target, 3);
+  const int index =
+      c.builder.Compute(name + "_class", "{0} ? {1} : 0", {counted, target}, ValueType::kInt);
+  const int score = c.builder.LoadAt(c.args.Tensor(1, "self").value(), 1, index,
+                                     {c.coordinates.at(0)}, c.outer);
+  if (!c.args.Tensor(0, "log_sum")) return c.Make("{0} ? -{1} : 0.0f", {counted, score});
+  return c.Make("{0} ? {1} - {2} : 0.0f", {counted, c.Float(0, "log_sum"), score});
+}
+
+int NllCounts(const Context& c) {
+  return c.Make("{0} ? 1.0f : 0.0f", {IsCounted(c, Target(c, 0), 1)});
+}
+
+// A row of the weight for each index.
+int Embedding(const Context& c) {
+  auto weight = c.args.Tensor(0, "weight");
+  auto indices = c.args.Tensor(1, "indices");
+  if (!weight || !indices || c.coordinates.empty()) throw NotFusible{};
+  const Coordinates at(c.coordinates.begin(), c.coordinates.end() - 1);
+  if (c.builder.Info(*indices).shape.size() != at.size()) throw NotFusible{};
+  const int index = c.builder.Value(*indices, at, c.outer);
+  return c.builder.LoadAt(*weight, 0, index, {c.coordinates.back()}, c.outer);
 }
 
 Rule Constant(double number) {
@@ -296,6 +355,12 @@ const std::map<std::string, Rule>& Rules() {
     r["add_channel_bias"] = [](const Context& c) {
       return c.Make("{0} + {1}", {c.Float(0, "self"), c.Channel(c.args.Tensor(1, "bias").value())});
     };
+    auto internal = [](const char* op) { return std::string(op).substr(6); };
+    r[internal(kSmoothL1)] = SmoothL1;
+    r[internal(kKlDiv)] = KlDiv;
+    r[internal(kNll)] = Nll;
+    r[internal(kCounts)] = NllCounts;
+    r["embedding"] = Embedding;
     r["zeros_like"] = Constant(0);
     r["ones_like"] = Constant(1);
     return r;
@@ -322,15 +387,52 @@ int MakePointwise(Builder& builder, const Node& node, const Coordinates& coordin
   }
   Context context{builder, node, NodeArgs(node), coordinates, outer};
   const int value = Rules().at(node.op.substr(6))(context);
-  // bool + bool and its like follow rules of their own.
+  // bool + bool and its like follow rules of their own; so do integers.
+  if (builder.At(value).type == ValueType::kInt) throw NotFusible{};
   if ((dtype == "bool") != (builder.At(value).type == ValueType::kBool)) throw NotFusible{};
   return value;
 }
 
+namespace {
+
+// Which dimension of the operand each dimension of a permutation's result is; empty for others.
+std::vector<size_t> PermutationOf(const Node& node, size_t rank) {
+  NodeArgs args(node);
+  std::vector<size_t> order(rank);
+  for (size_t d = 0; d < rank; ++d) order[d] = d;
+  const auto signed_rank = static_cast<int64_t>(rank);
+  auto place = [&](int64_t dim) {
+    if (dim < 0) dim += signed_rank;
+    if (dim < 0 || dim >= signed_rank) throw NotFusible{};
+    return static_cast<size_t>(dim);
+  };
+  if (node.op == "aten::permute") {
+    auto dims = args.Ints(1, "dims");
+    if (!dims || dims->size() != rank) throw NotFusible{};
+    for (size_t d = 0; d < rank; ++d) order[d] = place((*dims)[d]);
+    return order;
+  }
+  if (node.op == "aten::transpose") {
+    auto a = args.Ints(1, "dim0");
+    auto b = args.Ints(2, "dim1");
+    if (!a || !b || a->size() != 1 || b->size() != 1) throw NotFusible{};
+    std::swap(order[place((*a)[0])], order[place((*b)[0])]);
+    return order;
+  }
+  if (node.op == "aten::t" || node.op == "aten::numpy_T") {
+    std::reverse(order.begin(), order.end());
+    return order;
+  }
+  return {};
+}
+
+}  // namespace
+
 bool IsReshape(const Node& node) {
   static const std::map<std::string, int> kReshapes = {
       {"aten::view", 0},    {"aten::reshape", 0}, {"aten::flatten", 0},   {"aten::unflatten", 0},
-      {"aten::squeeze", 0}, {"aten::expand", 0},  {"aten::unsqueeze", 0}, {"aten::expand_as", 0}};
+      {"aten::squeeze", 0}, {"aten::expand", 0},  {"aten::unsqueeze", 0}, {"aten::expand_as", 0},
+      {"aten::permute", 0}, {"aten::transpose", 0}, {"aten::t", 0}, {"aten::numpy_T", 0}};
   return kReshapes.count(node.op) > 0 && node.outputs.size() == 1;
 }
 
@@ -343,9 +445,29 @@ int MakeReshape(Builder& builder, const Node& node, const Coordinates& coordinat
     if (!at) throw NotFusible{};
     return builder.Value(*ref, *at, outer);
   }
-  auto divisor = LinearDivisor(coordinates);
-  if (!divisor) throw NotFusible{};
-  return builder.Value(*ref, LinearCoordinates(from.shape, *divisor), outer);
+  if (const std::vector<size_t> order = PermutationOf(node, from.shape.size()); !order.empty()) {
+    if (coordinates.size() != order.size()) throw NotFusible{};
+    Coordinates at(order.size());
+    for (size_t d = 0; d < order.size(); ++d) at[order[d]] = coordinates[d];
+    return builder.Value(*ref, at, outer);
+  }
+  if (auto divisor = LinearDivisor(coordinates)) {
+    return builder.Value(*ref, LinearCoordinates(from.shape, *divisor), outer);
+  }
+  // Only dimensions of extent 1 come or go: all others keep their coordinates.
+  Coordinates kept;
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.extent != 1) kept.push_back(coordinate);
+  }
+  Coordinates at(from.shape.size());
+  size_t next = 0;
+  for (size_t d = 0; d < at.size(); ++d) {
+    if (from.shape[d] == 1) continue;
+    if (next == kept.size() || kept[next].extent != from.shape[d]) throw NotFusible{};
+    at[d] = kept[next++];
+  }
+  if (next != kept.size()) throw NotFusible{};
+  return builder.Value(*ref, at, outer);
 }
 
 }  // namespace cudaagent::rewrite

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rewrite/conv_bias.h"
+#include "rewrite/decompose.h"
 #include "rewrite/emit.h"
 #include "rewrite/init.h"
 #include "rewrite/library.h"
@@ -64,6 +65,11 @@ std::string KernelComment(const Program& program) {
       return list + ": " + std::to_string(program.results()) + " results, each of " +
              std::to_string(program.reduced) + " elements that are " +
              std::to_string(program.inner) + " apart.\n";
+    case ProgramKind::kWindows:
+      return list + ": " + std::to_string(program.results()) + " windows.\n";
+    case ProgramKind::kScan:
+      return list + ": along " + std::to_string(program.rows()) + " rows of " +
+             std::to_string(program.row_length) + " elements.\n";
   }
   return list + "\n";
 }
@@ -146,21 +152,46 @@ class CandidateWriter {
   }
 
   void AddKernel(const Program& program) {
-    KernelCode code = EmitKernel(program, style_, aligned_);
-    const std::string name = Define(program, code);
-    ordered_json args = ordered_json::array();
-    for (const std::string& ref : code.inputs) args.push_back(Pointer(ref));
-    for (const std::string& ref : code.outputs) {
-      if (!plan_.IsOutput(ref)) plan_.AddBuffer(ref);
-      args.push_back(plan_.Dollar(ref));
+    std::map<std::string, std::string> buffers;  // scratch of this program -> name in the plan
+    for (const KernelCode& code : EmitKernels(program, style_, aligned_)) {
+      std::string name = Define(program, code);
+      for (size_t k = 0; k < code.template_arguments.size(); ++k) {
+        name += (k == 0 ? "<" : ", ") + code.template_arguments[k];
+      }
+      if (!code.template_arguments.empty()) name += ">";
+      ordered_json args = ordered_json::array();
+      for (const std::string& ref : code.inputs) args.push_back(Pointer(ref));
+      std::map<std::string, std::string> views;  // ref -> the buffer it is a view of
+      for (const std::string& ref : code.outputs) {
+        const bool contiguous = graph_.tensors.at(ref).contiguous;
+        if (plan_.IsOutput(ref)) {
+          args.push_back(Pointer(ref));
+          continue;
+        }
+        const std::string buffer = plan_.AddBuffer(ref);
+        args.push_back("$" + buffer);
+        if (!contiguous) views[ref] = buffer;
+      }
+      for (const Scratch& scratch : code.scratch) {
+        auto [it, inserted] = buffers.try_emplace(scratch.name);
+        if (inserted) it->second = plan_.AddScratch(scratch.name, scratch.elements);
+        args.push_back("$" + it->second);
+      }
+      for (const TuneEntry& entry : code.tune) plan_.Tune(entry.name, entry.values);
+      plan_.AddStep({{"kernel", name},
+                     {"grid", {Number(code.grid)}},
+                     {"block", {Number(code.threads)}},
+                     {"args", args}});
+      for (const auto& [ref, buffer] : views) plan_.AddView(ref, buffer);
     }
-    ordered_json grid = ordered_json::array();
-    if (code.grid.find_first_not_of("0123456789") == std::string::npos) {
-      grid.push_back(std::stoll(code.grid));
-    } else {
-      grid.push_back(code.grid);
+  }
+
+  // A plain number where the expression is one.
+  static ordered_json Number(const std::string& expression) {
+    if (expression.find_first_not_of("0123456789") == std::string::npos) {
+      return std::stoll(expression);
     }
-    plan_.AddStep({{"kernel", name}, {"grid", grid}, {"block", {code.threads}}, {"args", args}});
+    return expression;
   }
 
   ordered_json Pointer(const std::string& ref) const {
@@ -173,7 +204,7 @@ class CandidateWriter {
   std::string Define(const Program& program, const KernelCode& code) {
     auto known = kernels_.find(code.canonical);
     if (known != kernels_.end()) return known->second;
-    std::string name = KernelName(program);
+    std::string name = KernelName(program) + (code.suffix.empty() ? "" : "_" + code.suffix);
     const std::string base = name;
     for (int number = 2; !names_.insert(name).second; ++number) {
       name = base + "_" + std::to_string(number);
@@ -202,36 +233,28 @@ struct NamedStyle {
 };
 
 std::vector<NamedStyle> Styles() {
-  std::vector<NamedStyle> styles;
-  styles.push_back({"rows in registers where they fit, two groups of elements per pointwise thread",
-                    KernelStyle{}});
-  KernelStyle wide;
-  wide.pointwise_unroll = 4;
-  wide.row_items = 8;
-  wide.column_slices = 16;
-  styles.push_back({"more work per thread", wide});
-  KernelStyle persistent;
-  persistent.pointwise_persistent = true;
-  persistent.pointwise_unroll = 4;
-  persistent.row_items = 2;
-  persistent.column_slices = 4;
-  styles.push_back(
-      {"a fixed grid that strides over pointwise work; more threads per row", persistent});
   KernelStyle reread;
-  reread.pointwise_unroll = 1;
-  reread.pointwise_threads = 512;
   reread.row_registers = false;
   reread.row_lanes = false;
-  reread.row_threads = 512;
-  reread.column_slices = 32;
-  styles.push_back(
-      {"one group per pointwise thread; rows read again in every pass, by 512 threads", reread});
-  reread.row_threads = 1024;
-  reread.pointwise_threads = 1024;
-  reread.column_lanes = 64;
-  reread.column_slices = 8;
-  styles.push_back({"large blocks; rows read again in every pass, by 1024 threads", reread});
-  return styles;
+  return {{"rows in registers where they fit", KernelStyle{}},
+          {"rows read again in every pass", reread}};
+}
+
+// The graph with its composite operators taken apart where all parts end in kernels, and what
+// becomes which kernel.
+Partition Divide(NormalGraph& graph) {
+  const NormalGraph whole = graph;
+  std::set<std::string> kept;
+  while (true) {
+    graph = whole;
+    const Origins origins = Decompose(graph, kept);
+    SplitConvBiases(graph);
+    Partition partition = FindRegions(graph, GraphLinks(graph));
+    if (RejoinConvBiases(graph, partition)) partition = FindRegions(graph, GraphLinks(graph));
+    const std::set<std::string> left = NotFused(graph, partition, origins);
+    if (left.empty()) return partition;
+    kept.insert(left.begin(), left.end());
+  }
 }
 
 }  // namespace
@@ -248,11 +271,7 @@ Result<std::vector<RewriteOption>> Propose(const graph::Graph& graph, const Prob
   };
   if (normal->in_place) return leave_all("a view of a tensor is changed in place");
 
-  SplitConvBiases(*normal);
-  Partition partition = FindRegions(*normal, GraphLinks(*normal));
-  if (RejoinConvBiases(*normal, partition)) {
-    partition = FindRegions(*normal, GraphLinks(*normal));
-  }
+  Partition partition = Divide(*normal);
   if (partition.regions.empty()) return leave_all("no operator of the graph has one");
 
   size_t fused = 0;
@@ -267,6 +286,7 @@ Result<std::vector<RewriteOption>> Propose(const graph::Graph& graph, const Prob
     if (!seen.insert(text).second) continue;
     options.push_back({std::move(text), summary + ": " + named.note + "."});
   }
+  if (options.size() == 1) options[0].note = summary + ".";
   return options;
 }
 

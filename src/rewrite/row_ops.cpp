@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rewrite/decompose.h"
 #include "rewrite/op_rules.h"
 
 namespace cudaagent::rewrite {
@@ -48,7 +49,17 @@ std::optional<Reduction> Trailing(const TensorInfo& info, size_t count) {
 bool IsSimpleReduction(const Node& node) {
   return OpIs(node,
               {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max", "aten::min",
-               "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm", "aten::var"});
+               "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm", "aten::var",
+               "aten::argmax", "aten::argmin"});
+}
+
+bool IsScan(const Node& node) {
+  return OpIs(node, {"aten::cumsum", "aten::cumprod", kReverseCumsum});
+}
+
+bool IsPool(const Node& node) {
+  return OpIs(node, {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d",
+                     "aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d"});
 }
 
 bool IsSoftmax(const Node& node) {
@@ -76,6 +87,10 @@ class RowRule {
   int Make() {
     CheckPlace();
     operand_ = Operand();
+    if (IsScan(node_)) {
+      return b_.Scan(ref_, node_.op == "aten::cumprod" ? "Times" : "Plus", operand_);
+    }
+    if (IsPool(node_)) return Pool();
     if (IsSoftmax(node_)) return Softmax();
     if (OpIs(node_, {"aten::layer_norm", "aten::rms_norm"})) return LayerNorm();
     if (OpIs(node_, {"aten::group_norm", "aten::instance_norm"})) return GroupNorm();
@@ -83,19 +98,41 @@ class RowRule {
   }
 
  private:
-  // A reduction is known once per row (or column): where the program looks must be just that.
-  // Norms are looked at element by element.
+  // A reduction is known once per row (or column, or window): where the program looks must be just
+  // that. Norms, softmax and scans are looked at element by element.
   void CheckPlace() const {
-    const bool columns = b_.program().kind == ProgramKind::kColumns;
+    const Program& program = b_.program();
     auto divisor = LinearDivisor(coordinates_);
-    if (!divisor || outer_ != columns) throw NotFusible{};
-    const bool single = b_.program().results() == 1;
-    if (IsSimpleReduction(node_)) {
-      const int64_t wanted = columns ? 1 : b_.program().row_length;
+    const bool single = program.results() == 1;
+    if (!IsSimpleReduction(node_) && !IsPool(node_)) {
+      if (!divisor || *divisor != 1 || outer_) throw NotFusible{};
+    } else if (program.kind == ProgramKind::kColumns && !outer_) {
+      if (!IsAtColumn()) throw NotFusible{};
+    } else {
+      const int64_t wanted = program.kind == ProgramKind::kRows ? program.row_length : 1;
+      if (!divisor || outer_ != program.has_outer()) throw NotFusible{};
       if (!single && *divisor != wanted) throw NotFusible{};
-    } else if (columns || *divisor != 1) {
-      throw NotFusible{};
     }
+  }
+
+  // Whether the coordinates, of a space [outer, reduced, inner], are those of [outer, inner].
+  bool IsAtColumn() const {
+    const Program& program = b_.program();
+    std::vector<int64_t> strides(coordinates_.size());
+    int64_t numel = 1;
+    for (size_t d = coordinates_.size(); d-- > 0;) {
+      strides[d] = numel;
+      numel *= coordinates_[d].extent;
+    }
+    if (numel != program.results()) return false;
+    // Indices repeat with the space's period: a coordinate of the first dimension needs no modulus.
+    for (const IndexTerm& term : OffsetTerms(coordinates_, strides)) {
+      const bool in = term.div * term.mod <= program.inner && term.stride == term.div;
+      const bool out = term.div >= program.inner * program.reduced &&
+                       term.stride * program.reduced == term.div;
+      if (!in && !out) return false;
+    }
+    return true;
   }
 
   // The reduced operand, element by element.
@@ -108,6 +145,9 @@ class RowRule {
   std::string Named(const char* what) const { return ref_ + what; }
   int64_t Count() const {
     const Program& program = b_.program();
+    if (program.kind == ProgramKind::kWindows) {
+      return program.window.kernel[0] * program.window.kernel[1] * program.window.kernel[2];
+    }
     return program.kind == ProgramKind::kColumns ? program.reduced : program.row_length;
   }
   int Make(const std::string& pattern, std::vector<int> operands) {
@@ -123,6 +163,14 @@ class RowRule {
       int sum = b_.Field(Named("_sum"), b_.Reduce(Named("_sum"), ReduceKind::kSum, operand), "sum");
       return Make("{0} / {1}", {sum, b_.Literal(static_cast<double>(Count()))});
     }
+    if (OpIs(node_, {"aten::argmax", "aten::argmin"}) ||
+        (node_.outputs.size() > 1 && b_.IsUsed(node_.outputs[1].name))) {
+      const bool largest = OpIs(node_, {"aten::argmax", "aten::max"});
+      const int at = b_.Reduce(Named("_at"), largest ? ReduceKind::kArgMax : ReduceKind::kArgMin,
+                               operand);
+      const bool index = node_.outputs.size() == 1 || ref_ == node_.outputs[1].name;
+      return index ? b_.Field(ref_, at, "index", ValueType::kInt) : b_.Field(ref_, at, "value");
+    }
     if (OpIs(node_, {"aten::amax", "aten::max"})) {
       return b_.Field(ref_, b_.Reduce(Named("_max"), ReduceKind::kMax, operand), "value");
     }
@@ -136,6 +184,22 @@ class RowRule {
     }
     if (node_.op == "aten::var") return Variance(operand);
     return VectorNorm(operand);
+  }
+
+  int Pool() {
+    // What precedes is computed once for every window an element is in: cheap, but not for nothing.
+    constexpr int64_t kMostOverlap = 3;
+    const Window& window = b_.program().window;
+    const int64_t steps = window.stride[0] * window.stride[1] * window.stride[2];
+    if (Count() >= kMostOverlap * steps && b_.At(operand_).kind != ProgramValue::Kind::kLoad) {
+      throw NotFusible{};
+    }
+    if (node_.op.compare(0, 14, "aten::max_pool") == 0) {
+      return b_.Field(ref_, b_.Reduce(Named("_max"), ReduceKind::kMax, operand_), "value");
+    }
+    int sum = b_.Field(Named("_sum"), b_.Reduce(Named("_sum"), ReduceKind::kSum, operand_), "sum");
+    const double divisor = args_.NumberOr(6, "divisor_override", static_cast<double>(Count()));
+    return Make("{0} / {1}", {sum, b_.Literal(divisor)});
   }
 
   int Variance(int operand) {
@@ -251,6 +315,55 @@ class RowRule {
   int operand_ = 0;
 };
 
+// The window of a pool whose windows all lie within the padded input; std::nullopt for others.
+std::optional<Window> WindowOf(const Node& node, const TensorInfo& input) {
+  NodeArgs args(node);
+  const bool max = node.op.compare(0, 14, "aten::max_pool") == 0;
+  const auto spatial = static_cast<size_t>(node.op[14] - '0');  // both prefixes have 14 letters
+  const TensorInfo& output = node.outputs[0];
+  if (input.shape.size() < spatial + 1 || output.shape.size() != input.shape.size()) {
+    return std::nullopt;
+  }
+  // max: kernel, stride, padding, dilation, ceil_mode; avg: kernel, stride, padding, ceil_mode,
+  // count_include_pad, divisor_override.
+  auto numbers = [&](size_t index, const char* name, std::vector<int64_t> otherwise) {
+    std::vector<int64_t> list = args.Ints(index, name).value_or(std::vector<int64_t>{});
+    if (list.empty()) list = std::move(otherwise);
+    if (list.size() == 1) list.resize(spatial, list[0]);
+    return list;
+  };
+  const std::vector<int64_t> kernel = numbers(1, "kernel_size", {});
+  const std::vector<int64_t> stride = numbers(2, "stride", kernel);
+  const std::vector<int64_t> padding = numbers(3, "padding", {0});
+  const std::vector<int64_t> dilation = max ? numbers(4, "dilation", {1}) : numbers(99, "", {1});
+  if (args.FlagOr(max ? 5 : 4, "ceil_mode", false)) return std::nullopt;
+  Window window;
+  bool padded = false;
+  int64_t volume = 1;
+  for (const auto* list : {&kernel, &stride, &padding, &dilation}) {
+    if (list->size() != spatial) return std::nullopt;
+  }
+  for (size_t d = 0; d < spatial; ++d) {
+    const size_t at = 3 - spatial + d;
+    const size_t dim = input.shape.size() - spatial + d;
+    window.in[at] = input.shape[dim];
+    window.out[at] = output.shape[dim];
+    window.kernel[at] = kernel[d];
+    window.stride[at] = stride[d];
+    window.padding[at] = padding[d];
+    window.dilation[at] = dilation[d];
+    padded = padded || padding[d] != 0;
+    volume *= kernel[d];
+    const int64_t room = input.shape[dim] + 2 * padding[d] - dilation[d] * (kernel[d] - 1) - 1;
+    if (kernel[d] < 1 || stride[d] < 1 || room < 0 || output.shape[dim] != room / stride[d] + 1) {
+      return std::nullopt;
+    }
+  }
+  if (!max && padded && !args.FlagOr(5, "count_include_pad", true)) return std::nullopt;
+  constexpr int64_t kMaxVolume = 4096;
+  return volume <= kMaxVolume ? std::optional(window) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Reduction> ReductionOf(const Node& node, const NormalGraph& graph) {
@@ -263,8 +376,7 @@ std::optional<Reduction> ReductionOf(const Node& node, const NormalGraph& graph)
     auto dim = args.Ints(1, "dim");
     // A softmax that converts on the way is left to ATen.
     if (!dim || dim->size() != 1 || output.dtype != input.dtype) return std::nullopt;
-    auto reduction = Split(input, *dim);
-    return reduction && reduction->inner == 1 ? reduction : std::nullopt;
+    return Split(input, *dim);
   }
   if (OpIs(node, {"aten::layer_norm", "aten::rms_norm"})) {
     auto shape = args.Ints(1, "normalized_shape");
@@ -284,6 +396,34 @@ std::optional<Reduction> ReductionOf(const Node& node, const NormalGraph& graph)
     if (reduction.outer * reduction.reduced != input.numel()) return std::nullopt;
     return reduction;
   }
+  if (IsPool(node)) {
+    auto window = WindowOf(node, input);
+    if (!window || output.dtype != input.dtype) return std::nullopt;
+    Reduction reduction;
+    reduction.reduced = window->in[0] * window->in[1] * window->in[2];
+    if (input.numel() == 0) return std::nullopt;
+    reduction.outer = input.numel() / reduction.reduced;
+    reduction.window = window;
+    return reduction;
+  }
+  if (IsScan(node)) {
+    auto dim = args.Ints(1, "dim");
+    if (!dim || dim->size() != 1 || output.dtype != input.dtype) return std::nullopt;
+    auto reduction = Split(input, *dim);
+    if (!reduction || reduction->inner != 1) return std::nullopt;
+    reduction->scan = true;
+    reduction->reverse = node.op == kReverseCumsum;
+    return reduction;
+  }
+  if (node.op == "aten::argmax" || node.op == "aten::argmin") {
+    // Without dim the index is that of the flattened tensor: one row of all elements.
+    auto dim = args.Ints(1, "dim");
+    if (args.Find(1, "dim") != nullptr && !dim) return std::nullopt;
+    constexpr int64_t kMaxIndex = int64_t{1} << 31;
+    auto reduction = Split(input, dim.value_or(std::vector<int64_t>{}));
+    if (input.dtype == "bool" || !reduction || reduction->reduced >= kMaxIndex) return std::nullopt;
+    return reduction;
+  }
   if (IsSimpleReduction(node)) {
     const bool has_dims = node.overload == "dim" || node.overload == "dim_IntList" ||
                           node.op == "aten::amax" || node.op == "aten::amin" ||
@@ -298,8 +438,6 @@ std::optional<Reduction> ReductionOf(const Node& node, const NormalGraph& graph)
 
 int MakeReduction(Builder& builder, const Node& node, const std::string& ref,
                   const Coordinates& coordinates, bool outer) {
-  // max.dim and min.dim: their indices are no business of these templates.
-  if (node.outputs.size() > 1 && ref != node.outputs[0].name) throw NotFusible{};
   return RowRule(builder, node, ref, coordinates, outer).Make();
 }
 

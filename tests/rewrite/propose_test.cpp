@@ -21,6 +21,28 @@ using namespace cudaagent::test;
 using testing::HasSubstr;
 using testing::Not;
 
+void ExpectEveryCombinationValid(candidate::ParsedCandidate candidate, const ProblemInfo& problem) {
+  std::vector<std::map<std::string, int64_t>> combinations(1);
+  for (const auto& [name, values] : candidate.plan.tune) {
+    std::vector<std::map<std::string, int64_t>> longer;
+    for (const auto& combination : combinations) {
+      for (int64_t value : values) {
+        longer.push_back(combination);
+        longer.back()[name] = value;
+      }
+    }
+    combinations = std::move(longer);
+  }
+  EXPECT_LE(combinations.size(), 12u) << candidate.code;
+  for (const auto& combination : combinations) {
+    candidate.plan.tuned = combination;
+    auto valid = candidate::ValidatePlan(candidate, problem);
+    EXPECT_TRUE(valid) << valid.error().message << candidate.code;
+    auto instances = candidate::KernelInstances(candidate, problem);
+    EXPECT_TRUE(instances) << instances.error().message << candidate.code;
+  }
+}
+
 std::vector<RewriteOption> Options(const graph::Graph& graph, const ProblemInfo& problem) {
   auto options = Propose(graph, problem);
   EXPECT_TRUE(options) << options.error().message;
@@ -30,8 +52,7 @@ std::vector<RewriteOption> Options(const graph::Graph& graph, const ProblemInfo&
     auto candidate = candidate::ParseCandidate(option.candidate_text);
     EXPECT_TRUE(candidate) << candidate.error().message << option.candidate_text;
     if (!candidate) continue;
-    auto valid = candidate::ValidatePlan(*candidate, problem);
-    EXPECT_TRUE(valid) << valid.error().message << option.candidate_text;
+    ExpectEveryCombinationValid(*candidate, problem);
   }
   return *options;
 }
@@ -201,12 +222,166 @@ TEST(ProposeTest, ReducesTheMiddleDimensionByColumns) {
   EXPECT_THAT(text, HasSubstr("constexpr unsigned kReduced = 32;"));
 }
 
-TEST(ProposeTest, LeavesReductionsWithFewResultsToATen) {
+TEST(ProposeTest, SharesFewLongRowsAmongBlocks) {
   GraphMaker maker;
   maker.Input("x", {4, 1048576})
       .Node("sum", "aten::sum.dim_IntList", {Ref("x"), Ints({1})}, {4})
       .Output("sum", {4});
+  const std::string text = First(maker);
+  EXPECT_EQ(Kernels(text), 2);
+  EXPECT_EQ(Ops(text), 0);
+  EXPECT_THAT(text, HasSubstr("\"buffers\""));
+  EXPECT_THAT(text, HasSubstr("SPLIT_BLOCKS"));
+  EXPECT_THAT(text, Not(HasSubstr("atomic")));
+}
+
+TEST(ProposeTest, LeavesColumnsWithFewResultsToATen) {
+  GraphMaker maker;
+  maker.Input("x", {1048576, 4})
+      .Node("sum", "aten::sum.dim_IntList", {Ref("x"), Ints({0})}, {4})
+      .Output("sum", {4});
   EXPECT_EQ(Kernels(First(maker)), 0);
+}
+
+TEST(ProposeTest, NormalisesOverAMiddleDimensionInOneKernel) {
+  GraphMaker maker;
+  const Shape full = {16, 64, 4096};
+  const Shape one = {16, 1, 4096};
+  maker.Input("x", full)
+      .Node("square", "aten::pow.Tensor_Scalar", {Ref("x"), Int(2)}, full)
+      .Node("mean", "aten::mean.dim", {Ref("square"), Ints({1}), Flag(true)}, one)
+      .Node("eps", "aten::add.Tensor", {Ref("mean"), Real(1e-5)}, one)
+      .Node("rms", "aten::sqrt", {Ref("eps")}, one)
+      .Node("out", "aten::div.Tensor", {Ref("x"), Ref("rms")}, full)
+      .Node("soft", "aten::softmax.int", {Ref("out"), Int(1)}, full)
+      .Output("soft", full);
+  const std::string text = First(maker);
+  EXPECT_EQ(Kernels(text), 2);  // the softmax needs finished results of the other reduction
+  EXPECT_THAT(text, HasSubstr("kept in registers"));
+}
+
+struct LossCase {
+  const char* op;
+  std::vector<graph::Value> args;
+  int kernels;
+};
+
+TEST(ProposeTest, TakesLossesApart) {
+  const std::vector<LossCase> cases = {
+      {"aten::mse_loss", {Ref("x"), Ref("y")}, 2},
+      {"aten::l1_loss", {Ref("x"), Ref("y"), Int(2)}, 2},
+      {"aten::smooth_l1_loss", {Ref("x"), Ref("y")}, 2},
+      {"aten::huber_loss", {Ref("x"), Ref("y"), Int(1), Real(0.5)}, 2},
+      {"aten::kl_div", {Ref("x"), Ref("y"), Int(2)}, 2},
+      {"aten::cross_entropy_loss", {Ref("x"), Ref("t")}, 2},
+      {"aten::triplet_margin_loss", {Ref("x"), Ref("y"), Ref("z"), Real(1.0)}, 2}};
+  for (const LossCase& loss : cases) {
+    SCOPED_TRACE(loss.op);
+    GraphMaker maker;
+    maker.Input("x", {512, 1024}).Input("y", {512, 1024}).Input("z", {512, 1024});
+    maker.Input("t", {512}, "int64").Node("loss", loss.op, loss.args, {}).Output("loss", Shape{});
+    const std::string text = First(maker);
+    EXPECT_EQ(Kernels(text), loss.kernels) << text;
+    EXPECT_EQ(Ops(text), 0) << text;
+  }
+}
+
+TEST(ProposeTest, LeavesALossWholeWhereAPartHasNoKernel) {
+  GraphMaker maker;  // few, long columns after the elements: nothing to gain from taking it apart
+  maker.Input("x", {64, 32}, "float64").Input("y", {64, 32}, "float64");
+  maker.Node("loss", "aten::mse_loss", {Ref("x"), Ref("y")}, {}, "float64")
+      .Output("loss", {}, "float64");
+  const std::string text = First(maker);
+  EXPECT_EQ(Kernels(text), 0);
+  EXPECT_THAT(text, HasSubstr("aten::mse_loss"));
+}
+
+TEST(ProposeTest, ReadsLogSoftmaxAndNllAsOnePassOverTheScores) {
+  GraphMaker maker;
+  maker.Input("x", {512, 1024})
+      .Input("t", {512}, "int64")
+      .Node("log", "aten::log_softmax.int", {Ref("x"), Int(1)}, {512, 1024})
+      .Node("loss", "aten::nll_loss_nd", {Ref("log"), Ref("t")}, {})
+      .Output("loss", Shape{});
+  const std::string text = First(maker);
+  EXPECT_EQ(Kernels(text), 2) << text;
+  EXPECT_EQ(Ops(text), 0) << text;
+  EXPECT_EQ(Count(text, "\"$x\""), 1);
+}
+
+TEST(ProposeTest, FindsWhereTheLargestElementStands) {
+  GraphMaker maker;
+  maker.Input("x", {16, 32, 1024})
+      .Node("columns", "aten::argmax", {Ref("x"), Int(1)}, {16, 1024}, "int64")
+      .Node("rows", "aten::argmin", {Ref("x"), Int(2)}, {16, 32}, "int64")
+      .NodeOf("both", "aten::max.dim", {Ref("x"), Int(2)},
+              {MakeTensor("values", {16, 32}), MakeTensor("indices", {16, 32}, "int64")})
+      .Output("columns", {16, 1024}, "int64")
+      .Output("rows", {16, 32}, "int64")
+      .Output("values", {16, 32})
+      .Output("indices", {16, 32}, "int64");
+  const std::string text = First(maker);
+  EXPECT_EQ(Ops(text), 0) << text;
+  EXPECT_EQ(Kernels(text), 2) << text;
+  EXPECT_THAT(text, HasSubstr("long long* __restrict__"));
+}
+
+TEST(ProposeTest, ScansRowsWithWhatStandsAround) {
+  GraphMaker maker;
+  maker.Input("x", {256, 4096})
+      .Input("mask", {256, 4096}, "bool")
+      .Node("mul", "aten::mul.Tensor", {Ref("x"), Ref("mask")}, {256, 4096})
+      .Node("sum", "aten::cumsum", {Ref("mul"), Int(1)}, {256, 4096})
+      .Node("relu", "aten::relu", {Ref("sum")}, {256, 4096})
+      .Node("flip", "aten::flip", {Ref("relu"), Ints({1})}, {256, 4096})
+      .Node("back", "aten::cumsum", {Ref("flip"), Int(1)}, {256, 4096})
+      .Node("again", "aten::flip", {Ref("back"), Ints({1})}, {256, 4096})
+      .Output("again", {256, 4096});
+  const std::string text = First(maker);
+  EXPECT_EQ(Ops(text), 0) << text;
+  EXPECT_EQ(Kernels(text), 2) << text;
+  EXPECT_THAT(text, HasSubstr("kVector - 1 - k"));
+}
+
+TEST(ProposeTest, PoolsWithWhatStandsAround) {
+  GraphMaker maker;
+  maker.Input("x", {4, 8, 32, 32})
+      .Parameter("w", {8, 8, 1, 1})
+      .Parameter("b", {8})
+      .Node("conv", "aten::conv2d", {Ref("x"), Ref("w"), Ref("b")}, {4, 8, 32, 32})
+      .Node("relu", "aten::relu", {Ref("conv")}, {4, 8, 32, 32})
+      .Node("pool", "aten::max_pool2d", {Ref("relu"), Ints({3, 3}), Ints({2, 2}), Ints({1, 1})},
+            {4, 8, 16, 16})
+      .Node("scale", "aten::mul.Tensor", {Ref("pool"), Real(2)}, {4, 8, 16, 16})
+      .Node("mean", "aten::adaptive_avg_pool2d", {Ref("scale"), Ints({1, 1})}, {4, 8, 1, 1})
+      .Output("mean", {4, 8, 1, 1});
+  const std::string text = First(maker);
+  EXPECT_EQ(Ops(text), 1) << text;
+  EXPECT_EQ(Kernels(text), 2) << text;
+  EXPECT_THAT(text, HasSubstr(R"("args": ["$x", "$w", null])"));
+}
+
+TEST(ProposeTest, LeavesPoolsWithWindowsBeyondThePaddingToATen) {
+  GraphMaker maker;
+  maker.Input("x", {4, 8, 31, 31})
+      .Node("pool", "aten::max_pool2d",
+            {Ref("x"), Ints({2, 2}), Ints({2, 2}), Ints({0, 0}), Ints({1, 1}), Flag(true)},
+            {4, 8, 16, 16})
+      .Output("pool", {4, 8, 16, 16});
+  EXPECT_EQ(Kernels(First(maker)), 0);
+}
+
+TEST(ProposeTest, SumsTheRowsThatIndicesName) {
+  GraphMaker maker;
+  maker.Input("indices", {64, 16}, "int64")
+      .Parameter("table", {1000, 128})
+      .Node("rows", "aten::embedding", {Ref("table"), Ref("indices")}, {64, 16, 128})
+      .Node("sum", "aten::sum.dim_IntList", {Ref("rows"), Ints({1})}, {64, 128})
+      .Output("sum", {64, 128});
+  const std::string text = First(maker);
+  EXPECT_EQ(Kernels(text), 1);
+  EXPECT_EQ(Ops(text), 0);
+  EXPECT_THAT(text, HasSubstr("Load<kVector>(table"));
 }
 
 TEST(ProposeTest, LoadsWhatMayNotBeAlignedElementByElement) {

@@ -135,6 +135,7 @@ std::map<std::string, Command> AddCommands(CLI::App& app, const std::vector<std:
   commands["runs"] = AddRuns(app);
   commands["best"] = AddBest(app);
   commands["export"] = AddExport(app);
+  commands["compare"] = AddCompare(app);
   commands["replay"] = AddReplay(app, argv);
   commands["doctor"] = AddDoctor(app);
   commands["config"] = AddConfig(app, argv);

@@ -13,6 +13,7 @@ enum ExitCode {
   kExitUsage = 2,
   kExitLlm = 3,
   kExitNoCorrectCandidate = 4,
+  kExitGate = 5,
   kExitEnvironment = 6,
   kExitBudget = 7,
   kExitQuarantined = 8,

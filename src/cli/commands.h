@@ -23,6 +23,7 @@ Command AddReplay(CLI::App& app, const std::vector<std::string>& argv);
 Command AddRuns(CLI::App& app);
 Command AddBest(CLI::App& app);
 Command AddExport(CLI::App& app);
+Command AddCompare(CLI::App& app);
 Command AddConfig(CLI::App& app, const std::vector<std::string>& argv);
 Command AddCache(CLI::App& app);
 Command AddCompletion(CLI::App& app);

@@ -296,6 +296,10 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
                   " with no barrier in between: a race"};
     }
     case FaultKind::kDivergentBarrier:
+      return {Verdict::kDeviceFault,
+              Where(f, launch) + "waits at a barrier here while thread " +
+                  Thread(f.other_thread, launch) + " waits at " + Line(launch, f.other_pc) +
+                  ": a barrier that not all threads reach at the same place is undefined"};
     case FaultKind::kNone:
       break;
   }

@@ -209,6 +209,7 @@ class BlockRunner {
     block.n_warps = n_warps_;
     block.live_threads = launch_.ntid[0] * launch_.ntid[1] * launch_.ntid[2];
     block.clock = 0;
+    block.divergent = false;
     for (Barrier& barrier : block.barriers) barrier = Barrier{};
     // 0xff bytes: NaN where somebody reads what nobody wrote.
     std::memset(block.shared, 0xff, launch_.shared_bytes);
@@ -257,6 +258,7 @@ class BlockRunner {
         Executor::Outcome outcome = shared_.request->executor->run_warp(warp);
         block.clock +=
             static_cast<uint64_t>(std::max<int64_t>(0, warp.quantum_start - warp.quantum));
+        if (block.divergent) return Diverged(block);
         if (outcome == Executor::Outcome::kFault) return Faulted();
         if (!Spend(thread_.counters.lanes - before, warp)) return Faulted();
         if (outcome == Executor::Outcome::kQuantum) {
@@ -299,6 +301,19 @@ class BlockRunner {
     }
     thread_.fault = FaultState{};
     return State::kFaulted;
+  }
+
+  State Diverged(const BlockState& block) {
+    FaultState& fault = thread_.fault;
+    fault = FaultState{};
+    fault.kind = FaultKind::kDivergentBarrier;
+    fault.block = block.index;
+    fault.warp = block.divergent_thread[0] / kLanes;
+    fault.lane = block.divergent_thread[0] % kLanes;
+    fault.pc = block.divergent_pc[0];
+    fault.other_thread = block.divergent_thread[1];
+    fault.other_pc = block.divergent_pc[1];
+    return Faulted();
   }
 
   State Deadlock(const BlockState& block) {

@@ -138,7 +138,10 @@ struct BlockState {
   uint32_t shared_unwritten = 0;      // how many are not 1
   uint32_t in_flight = 0;             // how many are 2: a cp.async has not been waited for
   RaceState* race = nullptr;          // null: races are not looked for
-  bool divergent = false;             // a barrier's release found threads at different lines: fault
+  // Set where a barrier's release finds threads at different lines: two of them and where they
+  // wait.
+  bool divergent = false;
+  uint32_t divergent_thread[2] = {0, 0}, divergent_pc[2] = {0, 0};
   Barrier barriers[kBarriers];
   uint64_t clock = 0;  // warp instructions of finished quanta
 };

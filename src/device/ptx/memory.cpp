@@ -48,6 +48,17 @@ uint32_t CountSectors(const uint64_t* address, uint32_t bytes, uint32_t mask) {
 }
 
 uint32_t CountWavefronts(const uint32_t* address, uint32_t bytes, uint32_t mask) {
+  if (bytes <= 4) {
+    // The common case: no bank is asked for two words.
+    uint32_t word_of[kLanes], seen = 0, clash = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      uint32_t word = address[__builtin_ctz(rest)] / 4, bank = word & 31;
+      clash |= (seen >> bank & 1) != 0 ? word_of[bank] ^ word : 0;
+      seen |= 1u << bank;
+      word_of[bank] = word;
+    }
+    if (clash == 0) return 1;
+  }
   // 32 banks of 4 bytes; lanes naming one word share it. Accesses of 8 and 16 bytes go by half and
   // quarter warps.
   uint32_t per_part = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8, total = 0;

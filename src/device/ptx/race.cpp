@@ -15,21 +15,32 @@ void Drop(ByteSet& set, uint32_t i) { set.word[i >> 6] &= ~(uint64_t{1} << (i & 
 
 RaceGranule& GranuleOf(RaceState& race, uint32_t g) {
   RaceGranule& granule = race.granule[g];
-  if (granule.epoch != race.epoch) granule = {race.epoch, 0, 0};
+  if (granule.epoch != race.epoch) {
+    granule = RaceGranule{};
+    granule.epoch = race.epoch;
+  }
   return granule;
 }
 
-RaceRecord& RecordOf(RaceState& race, const Warp& warp, uint32_t g) {
-  RaceRecord& record = race.records[size_t{warp.index} * race.granules + g];
-  if (record.stamp != warp.race_stamp) {
-    record = RaceRecord{};
-    record.stamp = warp.race_stamp;
-    record.time = warp.race_time;
-  } else if (record.time != warp.race_time) {
-    record.time = warp.race_time;
-    record.write_now = {};
+RaceReads& ReadsOf(RaceState& race, const Warp& warp, uint32_t g) {
+  RaceReads& reads = race.reads[size_t{warp.index} * race.granules + g];
+  if (reads.stamp != warp.race_stamp) {
+    reads = RaceReads{};
+    reads.stamp = warp.race_stamp;
   }
-  return record;
+  return reads;
+}
+RaceWrites& WritesOf(RaceState& race, const Warp& warp, uint32_t g) {
+  RaceWrites& writes = race.writes[size_t{warp.index} * race.granules + g];
+  if (writes.stamp != warp.race_stamp) {
+    writes = RaceWrites{};
+    writes.stamp = warp.race_stamp;
+    writes.time = warp.race_time;
+  } else if (writes.time != warp.race_time) {
+    writes.time = warp.race_time;
+    writes.write_now = {};
+  }
+  return writes;
 }
 
 void Stamp(RaceState& race, Warp& warp) {
@@ -43,10 +54,10 @@ void Release(RaceState& race, Warp& warp) {
   Stamp(race, warp);
 }
 
-// Whether what `record` holds, of warp `u`, may run beside what `warp` does now.
-bool Unordered(const RaceState& race, const RaceRecord& record, uint32_t u, const Warp& warp) {
-  if (record.stamp >> kReleaseBits != race.epoch) return false;
-  uint32_t release = static_cast<uint32_t>(record.stamp & ((1u << kReleaseBits) - 1));
+// Whether what a record of warp `u` with this stamp holds may run beside what `warp` does now.
+bool Unordered(const RaceState& race, uint64_t stamp, uint32_t u, const Warp& warp) {
+  if (stamp >> kReleaseBits != race.epoch) return false;
+  uint32_t release = static_cast<uint32_t>(stamp & ((1u << kReleaseBits) - 1));
   return race.clock[warp.index].of[u] < release;
 }
 
@@ -55,7 +66,7 @@ enum class Doer { kReader, kWriter };
 bool Race(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool write, bool atomic,
           uint32_t byte, uint32_t u, Doer doer) {
   RaceState& race = *warp.block->race;
-  const RaceRecord& record = race.records[size_t{u} * race.granules + byte / kGranule];
+  const RaceReads& reads = race.reads[size_t{u} * race.granules + byte / kGranule];
   FaultState& f = warp.thread->fault;
   f.kind = FaultKind::kRace;
   f.lane = lane;
@@ -68,10 +79,9 @@ bool Race(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool write, bo
   f.atomic = atomic;
   f.other_writes = doer == Doer::kWriter;
   uint32_t cell = doer == Doer::kWriter ? race.writer[byte] : race.reader[byte];
-  if (doer == Doer::kReader && byte >= record.run_first && record.read_pc != 0 &&
-      (byte - record.run_first) >> record.run_shift < kLanes) {
-    cell = record.read_pc << 10 | (u * kLanes + ((byte - record.run_first) >> record.run_shift));
-  }
+  const uint32_t first = reads.run & 0xffffffu, shift = reads.run >> 24;
+  if (doer == Doer::kReader && reads.pc != 0 && byte >= first && (byte - first) >> shift < kLanes)
+    cell = reads.pc << 10 | (u * kLanes + ((byte - first) >> shift));
   // A later access of another warp may have taken the byte's cell.
   bool known = (cell & 1023) / kLanes == u;
   f.other_thread = known ? cell & 1023 : u * kLanes;
@@ -86,13 +96,14 @@ void Fill(uint32_t* cells, uint32_t at, uint32_t bytes, uint32_t pc, const Warp&
 }
 
 void HandOn(RaceState& race, Warp& warp, uint32_t at) {
+  race.has_flags = true;
   RaceClock& flag = race.flags[at];
   flag.Join(race.clock[warp.index]);
   flag.of[warp.index] = race.release[warp.index];
   Release(race, warp);
 }
 void TakeUp(RaceState& race, const Warp& warp, uint32_t at) {
-  if (race.flags.empty()) return;
+  if (!race.has_flags) return;
   auto found = race.flags.find(at);
   if (found != race.flags.end()) race.clock[warp.index].Join(found->second);
 }
@@ -101,8 +112,8 @@ void TakeUp(RaceState& race, const Warp& warp, uint32_t at) {
 
 size_t RaceState::Bytes(uint32_t n_warps, uint32_t shared_bytes) {
   size_t granules = (shared_bytes + kGranule - 1) / kGranule;
-  return granules * n_warps * sizeof(RaceRecord) + granules * sizeof(RaceGranule) +
-         2 * granules * kGranule * sizeof(uint32_t) + 64;
+  return granules * n_warps * (sizeof(RaceReads) + sizeof(RaceWrites)) +
+         granules * sizeof(RaceGranule) + 2 * granules * kGranule * sizeof(uint32_t) + 64;
 }
 
 RaceState::RaceState(uint32_t n_warps, uint32_t shared_bytes)
@@ -112,8 +123,10 @@ RaceState::RaceState(uint32_t n_warps, uint32_t shared_bytes)
   if (memory == nullptr) throw std::bad_alloc();
   uint8_t* at = memory.get();
   at += (64 - reinterpret_cast<uint64_t>(at) % 64) % 64;
-  records = reinterpret_cast<RaceRecord*>(at);
-  at += size_t{granules} * n_warps * sizeof(RaceRecord);
+  reads = reinterpret_cast<RaceReads*>(at);
+  at += size_t{granules} * n_warps * sizeof(RaceReads);
+  writes = reinterpret_cast<RaceWrites*>(at);
+  at += size_t{granules} * n_warps * sizeof(RaceWrites);
   granule = reinterpret_cast<RaceGranule*>(at);
   at += size_t{granules} * sizeof(RaceGranule);
   writer = reinterpret_cast<uint32_t*>(at);
@@ -129,7 +142,7 @@ void RaceBarrier(BlockState& block, uint32_t id, uint32_t waiting, bool whole) {
     if (race.partial) {
       for (RaceClock& clock : race.clock) clock = RaceClock{};
       race.flags.clear();
-      race.partial = false;
+      race.partial = race.has_flags = false;
     }
     race.barrier[id] = RaceClock{};
     race.fenced = 0;
@@ -166,29 +179,28 @@ bool RaceRead(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool stron
   if (strong) TakeUp(race, warp, at);
   const uint32_t g = at / kGranule, self = warp.index * kLanes + lane;
   RaceGranule& granule = GranuleOf(race, g);
-  for (uint32_t rest = granule.writers; rest != 0; rest &= rest - 1) {
+  for (uint32_t rest = granule.writers | granule.strong_writers; rest != 0; rest &= rest - 1) {
     uint32_t u = static_cast<uint32_t>(__builtin_ctz(rest));
-    const RaceRecord& record = race.records[size_t{u} * race.granules + g];
+    const RaceWrites& writes = race.writes[size_t{u} * race.granules + g];
     if (u == warp.index) {
-      if (strong || record.stamp != warp.race_stamp || record.time != warp.race_time) continue;
+      if (strong || writes.stamp != warp.race_stamp || writes.time != warp.race_time) continue;
       for (uint32_t i = 0; i < bytes; ++i) {
         uint32_t owner = race.writer[at + i] & 1023;
-        if (Has(record.write_now, (at + i) % kGranule) && owner != self && owner / kLanes == u)
+        if (Has(writes.write_now, (at + i) % kGranule) && owner != self && owner / kLanes == u)
           return Race(warp, lane, at, bytes, false, false, at + i, u, Doer::kWriter);
       }
       continue;
     }
-    if (!Unordered(race, record, u, warp)) continue;
+    if (!Unordered(race, writes.stamp, u, warp)) continue;
     for (uint32_t i = 0; i < bytes; ++i) {
       uint32_t byte = (at + i) % kGranule;
-      if (Has(record.write, byte) || (!strong && Has(record.strong_write, byte)))
+      if (Has(writes.write, byte) || (!strong && Has(writes.strong_write, byte)))
         return Race(warp, lane, at, bytes, false, false, at + i, u, Doer::kWriter);
     }
   }
-  granule.readers |= 1u << warp.index;
-  RaceRecord& own = RecordOf(race, warp, g);
-  for (uint32_t i = 0; i < bytes; ++i)
-    Put(strong ? own.strong_read : own.read, (at + i) % kGranule);
+  (strong ? granule.strong_readers : granule.readers) |= 1u << warp.index;
+  ByteSet& set = strong ? WritesOf(race, warp, g).strong_read : ReadsOf(race, warp, g).read;
+  for (uint32_t i = 0; i < bytes; ++i) Put(set, (at + i) % kGranule);
   Fill(race.reader, at, bytes, warp.pc, warp, lane);
   return true;
 }
@@ -198,11 +210,13 @@ bool RaceWrite(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, const uin
   RaceState& race = *warp.block->race;
   const uint32_t g = at / kGranule, self = warp.index * kLanes + lane;
   RaceGranule& granule = GranuleOf(race, g);
-  RaceRecord& own = RecordOf(race, warp, g);
+  RaceWrites& own = WritesOf(race, warp, g);
   const bool atomic = value == nullptr;
   uint32_t benign = 0;  // bytes that keep their value
   auto same = [&](uint32_t i) { return !atomic && value[i] == warp.block->shared[at + i]; };
-  for (uint32_t rest = granule.writers | granule.readers; rest != 0; rest &= rest - 1) {
+  uint32_t touched = granule.writers | granule.readers;
+  if (!strong) touched |= granule.strong_readers | granule.strong_writers;
+  for (uint32_t rest = touched; rest != 0; rest &= rest - 1) {
     uint32_t u = static_cast<uint32_t>(__builtin_ctz(rest));
     if (u == warp.index) {
       if (strong) continue;
@@ -215,22 +229,26 @@ bool RaceWrite(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, const uin
       }
       continue;
     }
-    RaceRecord& record = race.records[size_t{u} * race.granules + g];
-    if (!Unordered(race, record, u, warp)) continue;
-    for (uint32_t i = 0; i < bytes; ++i) {
+    RaceWrites& writes = race.writes[size_t{u} * race.granules + g];
+    const RaceReads& reads = race.reads[size_t{u} * race.granules + g];
+    const bool writes_count = Unordered(race, writes.stamp, u, warp);
+    const bool reads_count = Unordered(race, reads.stamp, u, warp);
+    for (uint32_t i = 0; i < bytes && (writes_count || reads_count); ++i) {
       uint32_t byte = (at + i) % kGranule;
-      bool writes = Has(record.write, byte) || (!strong && Has(record.strong_write, byte));
-      bool reads = Has(record.read, byte) || (!strong && Has(record.strong_read, byte));
-      if (!writes && !reads) continue;
+      bool written =
+          writes_count && (Has(writes.write, byte) || (!strong && Has(writes.strong_write, byte)));
+      bool read = (reads_count && Has(reads.read, byte)) ||
+                  (writes_count && !strong && Has(writes.strong_read, byte));
+      if (!written && !read) continue;
       if (!same(i)) {
         return Race(warp, lane, at, bytes, true, atomic, at + i, u,
-                    writes ? Doer::kWriter : Doer::kReader);
+                    written ? Doer::kWriter : Doer::kReader);
       }
       benign |= 1u << i;
-      if (writes) Drop(record.write, byte);
+      if (written) Drop(writes.write, byte);
     }
   }
-  granule.writers |= 1u << warp.index;
+  (strong ? granule.strong_writers : granule.writers) |= 1u << warp.index;
   for (uint32_t i = 0; i < bytes; ++i) {
     uint32_t byte = (at + i) % kGranule;
     if ((benign >> i & 1) != 0) {
@@ -257,7 +275,7 @@ bool RaceAtomic(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool rel
 void RaceAppear(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, uint32_t pc) {
   RaceState& race = *warp.block->race;
   GranuleOf(race, at / kGranule).writers |= 1u << warp.index;
-  RaceRecord& own = RecordOf(race, warp, at / kGranule);
+  RaceWrites& own = WritesOf(race, warp, at / kGranule);
   for (uint32_t i = 0; i < bytes; ++i) {
     Put(own.write, (at + i) % kGranule);
     Put(own.write_now, (at + i) % kGranule);

@@ -24,20 +24,26 @@ struct ByteSet {
   uint64_t word[2] = {0, 0};
 };
 
-struct alignas(64) RaceRecord {
-  uint64_t stamp = 0;      // Warp::race_stamp when it was made
-  uint32_t time = 0;       // Warp::race_time of write_now
-  uint32_t read_pc = 0;    // of the last run of consecutive reads,
-  uint32_t run_first = 0;  // where it began,
-  uint32_t run_shift = 0;  // and log2 of its bytes per lane
-  ByteSet read, write;
+// What a warp read in a granule (weakly), and where its last run of consecutive reads lay.
+struct RaceReads {
+  uint64_t stamp = 0;  // Warp::race_stamp when it was made
+  ByteSet read;
+  uint32_t pc = 0;   // of the run; 0: none
+  uint32_t run = 0;  // where it began, log2 of its bytes per lane << 24
+};
+
+struct RaceWrites {
+  uint64_t stamp = 0;
+  uint64_t time = 0;  // Warp::race_time of write_now
+  ByteSet write;
   ByteSet write_now;  // since the warp's last bar.warp.sync
   ByteSet strong_read, strong_write;
 };
 
 struct RaceGranule {
   uint64_t epoch = 0;
-  uint32_t readers = 0, writers = 0;  // warps, in this epoch
+  // Warps, in this epoch; strong accesses (volatile, atomic) apart.
+  uint32_t readers = 0, writers = 0, strong_readers = 0, strong_writers = 0;
 };
 
 struct RaceClock {
@@ -50,7 +56,8 @@ struct RaceClock {
 struct RaceState {
   uint64_t epoch = 1;  // grows with each barrier of the whole block, over all blocks
   uint32_t granules = 0;
-  RaceRecord* records = nullptr;  // [warp][granule]
+  RaceReads* reads = nullptr;    // [warp][granule]
+  RaceWrites* writes = nullptr;  // [warp][granule]
   RaceGranule* granule = nullptr;
   uint32_t* writer = nullptr;  // of each byte: pc << 10 | thread
   uint32_t* reader = nullptr;  // the same, of reads that are no runs
@@ -58,7 +65,8 @@ struct RaceState {
   RaceClock clock[kMaxWarps];
   RaceClock barrier[kBarriers];  // of warps that arrived and went on
   uint32_t fenced = 0;           // warps that executed a fence since their last release
-  bool partial = false;          // something but the block's barrier has ordered warps
+  bool has_flags = false;
+  bool partial = false;  // something but the block's barrier has ordered warps
   std::unordered_map<uint32_t, RaceClock> flags;  // what a volatile or atomic word hands on
   std::unique_ptr<uint8_t, void (*)(void*)> memory{nullptr, std::free};
 

@@ -56,23 +56,50 @@ void DeliverVote(Warp& warp, const Parked& parked, const Barrier& barrier) {
   *d = yes ? *d | parked.mask : *d & ~parked.mask;
 }
 
-// Tells the race detector who meets at a barrier.
-void OrderAccesses(BlockState& block, uint32_t id) {
+// Notes two threads that wait at one barrier at different lines of the source: __syncthreads() is
+// undefined unless all threads of the block reach the same one; a barrier with a count only unless
+// those of one warp do.
+void CheckSameLine(BlockState& block, const Barrier& barrier, const Warp& warp,
+                   const Parked& parked, const Warp*& first, const Parked*& other) {
+  bool comparable = first != nullptr && (barrier.expected == 0 || first == &warp);
+  if (!comparable) {
+    first = &warp;
+    other = &parked;
+    return;
+  }
+  const std::vector<Instr>& code = warp.thread->launch->kernel->code;
+  uint32_t here = code[parked.pc].line, there = code[other->pc].line;
+  if (block.divergent || here == there || here == 0 || there == 0) return;
+  block.divergent = true;
+  block.divergent_thread[0] =
+      warp.index * kLanes + static_cast<uint32_t>(__builtin_ctz(parked.mask));
+  block.divergent_thread[1] =
+      first->index * kLanes + static_cast<uint32_t>(__builtin_ctz(other->mask));
+  block.divergent_pc[0] = parked.pc;
+  block.divergent_pc[1] = other->pc;
+}
+
+// Looks at who meets at a barrier, and tells the race detector.
+void Meet(BlockState& block, uint32_t id) {
   uint32_t waiting = 0, lanes = 0;
+  const Warp* first = nullptr;
+  const Parked* other = nullptr;
   for (uint32_t n = 0; n < block.n_warps; ++n) {
     const Warp& warp = block.warps[n];
     for (int i = 0; i < warp.n_parked; ++i) {
-      if (warp.parked[i].wait != Wait::kBarrier || warp.parked[i].barrier != id) continue;
+      const Parked& parked = warp.parked[i];
+      if (parked.wait != Wait::kBarrier || parked.barrier != id) continue;
+      CheckSameLine(block, block.barriers[id], warp, parked, first, other);
       waiting |= 1u << n;
-      lanes += static_cast<uint32_t>(__builtin_popcount(warp.parked[i].mask));
+      lanes += static_cast<uint32_t>(__builtin_popcount(parked.mask));
     }
   }
-  RaceBarrier(block, id, waiting, lanes >= block.live_threads);
+  if (block.race != nullptr) RaceBarrier(block, id, waiting, lanes >= block.live_threads);
 }
 
 void ReleaseBarrier(BlockState& block, uint32_t id) {
   Barrier& barrier = block.barriers[id];
-  if (block.race != nullptr) OrderAccesses(block, id);
+  Meet(block, id);
   for (uint32_t n = 0; n < block.n_warps; ++n) {
     Warp& warp = block.warps[n];
     for (int i = 0; i < warp.n_parked;) {

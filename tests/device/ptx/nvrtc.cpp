@@ -21,6 +21,8 @@ struct Api {
   int (*compile)(Program, int, const char* const*) = nullptr;
   int (*ptx_size)(Program, size_t*) = nullptr;
   int (*ptx)(Program, char*) = nullptr;
+  int (*cubin_size)(Program, size_t*) = nullptr;
+  int (*cubin)(Program, char*) = nullptr;
   int (*log_size)(Program, size_t*) = nullptr;
   int (*log)(Program, char*) = nullptr;
   int (*destroy)(Program*) = nullptr;
@@ -69,6 +71,8 @@ Api Open() {
   find("nvrtcCompileProgram", api.compile);
   find("nvrtcGetPTXSize", api.ptx_size);
   find("nvrtcGetPTX", api.ptx);
+  find("nvrtcGetCUBINSize", api.cubin_size);
+  find("nvrtcGetCUBIN", api.cubin);
   find("nvrtcGetProgramLogSize", api.log_size);
   find("nvrtcGetProgramLog", api.log);
   find("nvrtcDestroyProgram", api.destroy);
@@ -80,13 +84,9 @@ const Api& TheApi() {
   return api;
 }
 
-}  // namespace
-
-std::string NvrtcMissing() { return TheApi().missing; }
-
-std::string CompileToPtx(const std::string& source) {
-  static std::map<std::string, std::string> cache;
-  if (auto known = cache.find(source); known != cache.end()) return known->second;
+// Calls read(program) for what `source` compiles to. Throws with NVRTC's log.
+template <class F>
+std::string Compile(const std::string& source, const std::string& arch, F read) {
   const Api& api = TheApi();
   if (!api.missing.empty()) throw std::runtime_error(api.missing);
   Program program = nullptr;
@@ -94,24 +94,48 @@ std::string CompileToPtx(const std::string& source) {
     throw std::runtime_error("nvrtcCreateProgram failed");
   }
   std::string include = "-I" + api.include, cccl = "-I" + api.include + "/cccl";
-  std::vector<const char*> options = {"-arch=sm_90a", "-lineinfo", "-std=c++17", include.c_str(),
+  std::string target = "-arch=" + arch;
+  std::vector<const char*> options = {target.c_str(), "-lineinfo", "-std=c++17", include.c_str(),
                                       cccl.c_str()};
-  int code = api.compile(program, static_cast<int>(options.size()), options.data());
-  size_t size = 0;
   std::string text;
-  if (code != 0) {
+  if (api.compile(program, static_cast<int>(options.size()), options.data()) != 0) {
+    size_t size = 0;
     api.log_size(program, &size);
     text.resize(size);
     api.log(program, text.data());
     api.destroy(&program);
     throw std::runtime_error("NVRTC: " + text);
   }
-  api.ptx_size(program, &size);
-  text.resize(size);
-  api.ptx(program, text.data());
+  text = read(program);
   api.destroy(&program);
-  text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
-  return cache[source] = text;
+  return text;
+}
+
+}  // namespace
+
+std::string NvrtcMissing() { return TheApi().missing; }
+
+std::string CompileToPtx(const std::string& source) {
+  static std::map<std::string, std::string> cache;
+  if (auto known = cache.find(source); known != cache.end()) return known->second;
+  return cache[source] = Compile(source, "sm_90a", [](Program program) {
+           size_t size = 0;
+           TheApi().ptx_size(program, &size);
+           std::string text(size, '\0');
+           TheApi().ptx(program, text.data());
+           text.resize(text.find('\0') == std::string::npos ? text.size() : text.find('\0'));
+           return text;
+         });
+}
+
+std::string CompileToCubin(const std::string& source, const std::string& arch) {
+  return Compile(source, arch, [](Program program) {
+    size_t size = 0;
+    TheApi().cubin_size(program, &size);
+    std::string bytes(size, '\0');
+    TheApi().cubin(program, bytes.data());
+    return bytes;
+  });
 }
 
 }  // namespace cudaagent::device::ptx::test

@@ -10,5 +10,7 @@ std::string NvrtcMissing();
 
 // PTX for sm_90a with -lineinfo. Throws std::runtime_error with NVRTC's log.
 std::string CompileToPtx(const std::string& source);
+// The same source and options as machine code for `arch` ("sm_90a").
+std::string CompileToCubin(const std::string& source, const std::string& arch);
 
 }  // namespace cudaagent::device::ptx::test

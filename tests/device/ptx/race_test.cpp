@@ -319,6 +319,33 @@ INSTANTIATE_TEST_SUITE_P(
 
 #undef K
 
+TEST(PtxBarriers, ThatThreadsReachAtDifferentLinesAreFaults) {
+  REQUIRE_NVRTC();
+  Bench bench(CompileToPtx(R"(extern "C" __global__ void k(float* y, int n) {
+  __shared__ float s[128];
+  s[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x < n) {
+    __syncthreads();
+    s[threadIdx.x] = 2;
+  }
+  __syncthreads();
+  y[threadIdx.x] = s[threadIdx.x];
+})"));
+  for (int n : {64, 16, 128, 0}) {
+    Buffer<float> y{"y", std::vector<float>(128), true};
+    bench.Clear();
+    bench.With(y).Arg(n);
+    std::string said = bench.Say("k", {1, 1, 1}, {128, 1, 1});
+    if (n == 128 || n == 0) {
+      EXPECT_EQ(said, "ok") << n;
+      continue;
+    }
+    EXPECT_EQ(said, "device_fault: kernel k (line 8), block (0,0,0) thread (" + std::to_string(n) +
+                        ",0,0): waits at a barrier here while thread (0,0,0) waits at line 5: a "
+                        "barrier that not all threads reach at the same place is undefined");
+  }
+}
+
 TEST(PtxRaces, CanBeLeftAlone) {
   REQUIRE_NVRTC();
   std::string ptx = CompileToPtx(

@@ -73,7 +73,7 @@ inline bool Raced(Warp& w, int lane, uint32_t at, uint32_t bytes, Use use, const
   if (race == nullptr) return true;
   uint32_t l = static_cast<uint32_t>(lane);
   if (use == Use::kRead) return LaneRead(*race, w, l, at, bytes, access.strong);
-  if (use == Use::kAtomic) return RaceAtomic(w, l, at, bytes, access.releases);
+  if (use == Use::kAtomic) return LaneAtomic(*race, w, l, at, bytes, access.releases);
   return true;
 }
 

@@ -9,24 +9,37 @@ namespace cudaagent::device::ptx::PTX_ISA {
 
 inline RaceGranule& GranuleAt(RaceState& race, uint32_t g) {
   RaceGranule& granule = race.granule[g];
-  if (granule.epoch != race.epoch) {
+  if (__builtin_expect(granule.epoch != race.epoch, 0)) {
     granule.epoch = race.epoch;
-    granule.readers = granule.writers = 0;
+    granule.readers = granule.writers = granule.strong_readers = granule.strong_writers = 0;
   }
   return granule;
 }
 
-inline RaceRecord& RecordAt(RaceState& race, const Warp& w, uint32_t g) {
-  RaceRecord& record = race.records[size_t{w.index} * race.granules + g];
-  if (record.stamp != w.race_stamp) {
-    record = RaceRecord{};
-    record.stamp = w.race_stamp;
-    record.time = w.race_time;
-  } else if (record.time != w.race_time) {
-    record.time = w.race_time;
-    record.write_now.word[0] = record.write_now.word[1] = 0;
+inline uint32_t TouchedBy(const RaceGranule& granule) {
+  return granule.readers | granule.writers | granule.strong_readers | granule.strong_writers;
+}
+
+inline RaceReads& ReadsAt(RaceState& race, const Warp& w, uint32_t g) {
+  RaceReads& reads = race.reads[size_t{w.index} * race.granules + g];
+  if (reads.stamp != w.race_stamp) {
+    reads.stamp = w.race_stamp;
+    reads.read.word[0] = reads.read.word[1] = 0;
+    reads.pc = 0;
   }
-  return record;
+  return reads;
+}
+inline RaceWrites& WritesAt(RaceState& race, const Warp& w, uint32_t g) {
+  RaceWrites& writes = race.writes[size_t{w.index} * race.granules + g];
+  if (writes.stamp != w.race_stamp) {
+    writes = RaceWrites{};
+    writes.stamp = w.race_stamp;
+    writes.time = w.race_time;
+  } else if (writes.time != w.race_time) {
+    writes.time = w.race_time;
+    writes.write_now.word[0] = writes.write_now.word[1] = 0;
+  }
+  return writes;
 }
 
 // Bytes [from, to) of a granule.
@@ -44,23 +57,23 @@ inline ByteSet BytesOf(uint32_t from, uint32_t to) {
 // A read of [first, first + span), `kBytes` per lane or by all lanes. False: ask lane by lane.
 template <uint32_t kBytes>
 inline bool RunRead(RaceState& race, Warp& w, uint32_t first, uint32_t span) {
-  const uint32_t end = first + span;
+  const uint32_t end = first + span, run = first | static_cast<uint32_t>(__builtin_ctz(kBytes))
+                                                       << 24;
   const uint32_t last = (end - 1) / kGranule;
-  for (uint32_t g = first / kGranule; g <= last; ++g) {
-    if (GranuleAt(race, g).writers != 0) return false;
-  }
-  for (uint32_t g = first / kGranule; g <= last; ++g) {
-    race.granule[g].readers |= 1u << w.index;
-    RaceRecord& record = RecordAt(race, w, g);
-    uint32_t base = g * kGranule;
+  uint32_t g = first / kGranule;
+  do {
+    RaceGranule& granule = GranuleAt(race, g);
+    if ((granule.writers | granule.strong_writers) != 0) return false;
+    granule.readers |= 1u << w.index;
+    RaceReads& reads = ReadsAt(race, w, g);
+    const uint32_t base = g * kGranule;
     ByteSet set =
         BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
-    record.read.word[0] |= set.word[0];
-    record.read.word[1] |= set.word[1];
-    record.run_first = first;
-    record.run_shift = __builtin_ctz(kBytes);
-    record.read_pc = w.pc;
-  }
+    reads.read.word[0] |= set.word[0];
+    reads.read.word[1] |= set.word[1];
+    reads.run = run;
+    reads.pc = w.pc;
+  } while (++g <= last);
   return true;
 }
 
@@ -71,9 +84,9 @@ inline bool RunWrite(RaceState& race, Warp& w, uint32_t first) {
   const uint32_t last = (end - 1) / kGranule;
   for (uint32_t g = first / kGranule; g <= last; ++g) {
     RaceGranule& granule = GranuleAt(race, g);
-    if (((granule.writers | granule.readers) & others) != 0) return false;
+    if ((TouchedBy(granule) & others) != 0) return false;
     if (granule.writers == 0) continue;
-    RaceRecord& record = RecordAt(race, w, g);
+    RaceWrites& record = WritesAt(race, w, g);
     uint32_t base = g * kGranule;
     ByteSet set =
         BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
@@ -82,7 +95,7 @@ inline bool RunWrite(RaceState& race, Warp& w, uint32_t first) {
   }
   for (uint32_t g = first / kGranule; g <= last; ++g) {
     race.granule[g].writers |= 1u << w.index;
-    RaceRecord& record = RecordAt(race, w, g);
+    RaceWrites& record = WritesAt(race, w, g);
     uint32_t base = g * kGranule;
     ByteSet set =
         BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
@@ -97,39 +110,59 @@ inline bool RunWrite(RaceState& race, Warp& w, uint32_t first) {
   return true;
 }
 
-// One lane's weak read or write; `bytes` a power of two, aligned.
+// One lane's accesses; `bytes` a power of two, aligned, at most 32.
 inline uint64_t LaneBytes(uint32_t at, uint32_t bytes) {
-  return (bytes == 64 ? ~uint64_t{0} : (uint64_t{1} << bytes) - 1) << (at & 63);
+  return ((uint64_t{1} << bytes) - 1) << (at & 63);
+}
+inline void SetCells(uint32_t* cells, uint32_t bytes, uint32_t cell) {
+  uint64_t two = uint64_t{cell} << 32 | cell;
+  if (bytes == 4) {
+    std::memcpy(cells, &two, 8);
+    std::memcpy(cells + 2, &two, 8);
+    return;
+  }
+  for (uint32_t i = 0; i < bytes; ++i) cells[i] = cell;
 }
 inline bool LaneRead(RaceState& race, Warp& w, uint32_t lane, uint32_t at, uint32_t bytes,
                      bool strong) {
   const uint32_t g = at / kGranule;
   RaceGranule& granule = GranuleAt(race, g);
-  if (strong || granule.writers != 0) return RaceRead(w, lane, at, bytes, strong);
+  if (strong || (granule.writers | granule.strong_writers) != 0)
+    return RaceRead(w, lane, at, bytes, strong);
   granule.readers |= 1u << w.index;
-  RaceRecord& record = RecordAt(race, w, g);
-  record.read.word[at >> 6 & 1] |= LaneBytes(at, bytes);
-  record.read_pc = 0;
-  uint32_t cell = w.pc << 10 | (w.index * kLanes + lane);
-  for (uint32_t i = 0; i < bytes; ++i) race.reader[at + i] = cell;
+  RaceReads& reads = ReadsAt(race, w, g);
+  reads.read.word[at >> 6 & 1] |= LaneBytes(at, bytes);
+  reads.pc = 0;
+  SetCells(race.reader + at, bytes, w.pc << 10 | (w.index * kLanes + lane));
   return true;
 }
 inline bool LaneWrite(RaceState& race, Warp& w, uint32_t lane, uint32_t at, uint32_t bytes,
                       const void* value, bool strong) {
   const uint32_t g = at / kGranule;
   RaceGranule& granule = GranuleAt(race, g);
-  if (strong || ((granule.writers | granule.readers) & ~(1u << w.index)) != 0)
+  if (strong || (TouchedBy(granule) & ~(1u << w.index)) != 0)
     return RaceWrite(w, lane, at, bytes, static_cast<const uint8_t*>(value), strong, w.pc);
-  RaceRecord& record = RecordAt(race, w, g);
+  RaceWrites& writes = WritesAt(race, w, g);
   uint64_t set = LaneBytes(at, bytes);
   const uint32_t half = at >> 6 & 1;
-  if ((record.write_now.word[half] & set) != 0)
+  if ((writes.write_now.word[half] & set) != 0)
     return RaceWrite(w, lane, at, bytes, static_cast<const uint8_t*>(value), strong, w.pc);
   granule.writers |= 1u << w.index;
-  record.write.word[half] |= set;
-  record.write_now.word[half] |= set;
-  uint32_t cell = w.pc << 10 | (w.index * kLanes + lane);
-  for (uint32_t i = 0; i < bytes; ++i) race.writer[at + i] = cell;
+  writes.write.word[half] |= set;
+  writes.write_now.word[half] |= set;
+  SetCells(race.writer + at, bytes, w.pc << 10 | (w.index * kLanes + lane));
+  return true;
+}
+inline bool LaneAtomic(RaceState& race, Warp& w, uint32_t lane, uint32_t at, uint32_t bytes,
+                       bool releases) {
+  const uint32_t g = at / kGranule;
+  RaceGranule& granule = GranuleAt(race, g);
+  if (releases || race.has_flags || race.fenced != 0 ||
+      ((granule.readers | granule.writers) & ~(1u << w.index)) != 0)
+    return RaceAtomic(w, lane, at, bytes, releases);
+  granule.strong_writers |= 1u << w.index;
+  WritesAt(race, w, g).strong_write.word[at >> 6 & 1] |= LaneBytes(at, bytes);
+  SetCells(race.writer + at, bytes, w.pc << 10 | (w.index * kLanes + lane));
   return true;
 }
 

@@ -243,7 +243,7 @@ TEST(ProposeTest, LeavesColumnsWithFewResultsToATen) {
   EXPECT_EQ(Kernels(First(maker)), 0);
 }
 
-TEST(ProposeTest, NormalisesOverAMiddleDimensionInOneKernel) {
+TEST(ProposeTest, NormalisesOverAMiddleDimensionFromRegisters) {
   GraphMaker maker;
   const Shape full = {16, 64, 4096};
   const Shape one = {16, 1, 4096};

@@ -226,8 +226,7 @@ void Builder::ChooseSpace() {
     constexpr int64_t kMaxExtent = int64_t{1} << 31;
     if (common->reduced >= kMaxExtent || common->inner >= kMaxExtent) throw NotFusible{};
     if (common->scan) {
-      if (common->inner != 1 ||
-          (common->outer < kMinResults && common->reduced > kShortRow)) {
+      if (common->inner != 1 || (common->outer < kMinResults && common->reduced > kShortRow)) {
         throw NotFusible{};
       }
       program_.kind = ProgramKind::kScan;

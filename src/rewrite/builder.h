@@ -70,8 +70,8 @@ class Builder {
 };
 
 // std::nullopt where the nodes cannot be one kernel: an operator without a rule, a type other than
-// float32, float16, bfloat16, bool or integer, layouts or reductions that do not fit together, or a shape
-// for which the templates would be slower than ATen (a reduction with few results).
+// float32, float16, bfloat16, bool or integer, layouts or reductions that do not fit together, or a
+// shape for which the templates would be slower than ATen (a reduction with few results).
 std::optional<Program> BuildProgram(const NormalGraph& graph, const GraphLinks& links,
                                     const std::set<size_t>& nodes);
 

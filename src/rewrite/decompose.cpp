@@ -259,9 +259,9 @@ class Decomposer {
     const double eps = args.NumberOr(3, "eps", 1e-8);
     const TensorInfo result = Result();
     auto length = [&](const std::string& ref) {
-      const std::string norm = Emit("aten::linalg_vector_norm", "default",
-                                    {{Ref{ref}}, {int64_t{2}}, Dims({dim})}, result.shape,
-                                    like.dtype);
+      const std::string norm =
+          Emit("aten::linalg_vector_norm", "default", {{Ref{ref}}, {int64_t{2}}, Dims({dim})},
+               result.shape, like.dtype);
       return Elementwise("aten::clamp_min", "default", {{Ref{norm}}, {eps}}, result);
     };
     const std::string product = Elementwise("aten::mul", "Tensor", {{Ref{*a}}, {Ref{*b}}}, like);

@@ -9,7 +9,7 @@ namespace {
 using Kind = ProgramValue::Kind;
 
 constexpr int kLanes = 32;
-constexpr int64_t kMaxHeld = 32;             // elements a thread keeps in registers
+constexpr int64_t kMaxHeld = 32;  // elements a thread keeps in registers
 constexpr int64_t kSharedWords = 48 * 1024 / 4;
 
 class ColumnsEmitter {
@@ -64,8 +64,8 @@ class ColumnsEmitter {
     code.text = FillTemplate("columns.cu", values);
     code.inputs = text_.Inputs(body);
     code.outputs = text_.Outputs(body);
-    code.threads = slices_.IsFixed() ? std::to_string(32 * slices_.values[0])
-                                     : "32 * " + slices_.InPlan();
+    code.threads =
+        slices_.IsFixed() ? std::to_string(32 * slices_.values[0]) : "32 * " + slices_.InPlan();
     code.grid = std::to_string(program_.elements / program_.reduced / program_.inner * tiles);
     return {code};
   }
@@ -157,8 +157,8 @@ class ColumnsEmitter {
       const std::string name = text_.Variable(reduction);
       const std::string own = name + "[" + element_ + "]";
       const std::string place = "lane * kVector + " + element_;
-      accumulators += type + " " + name + "[kVector];\n" +
-                      ForLanes(own + " = " + type + "::Empty();\n");
+      accumulators +=
+          type + " " + name + "[kVector];\n" + ForLanes(own + " = " + type + "::Empty();\n");
       exchange += "__shared__ " + type + " " + name + "_of[kSlices][kLanes * kVector];\n" +
                   ForLanes(name + "_of[slice][" + place + "] = " + own + ";\n");
       first += ForLanes(own + " = " + name + "_of[0][" + place + "];\n");
@@ -178,8 +178,8 @@ class ColumnsEmitter {
     values["accumulators"] = accumulators;
     values["reduce"] = Loop(text_.Lanes(text_.Needed(targets), names_, add, ""));
     values["exchange"] = exchange + "__syncthreads();";
-    values["merge"] = first + "for (int other = 1; other < kSlices; ++other) {\n" +
-                      Indented(merge, 2) + "}\n";
+    values["merge"] =
+        first + "for (int other = 1; other < kSlices; ++other) {\n" + Indented(merge, 2) + "}\n";
   }
 
   const Program& program_;

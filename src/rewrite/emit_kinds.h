@@ -12,7 +12,8 @@ namespace cudaagent::rewrite {
 
 using KernelCodes = std::vector<KernelCode>;
 
-KernelCodes EmitPointwise(const Program& program, bool canonical, const KernelText::Aligned& aligned);
+KernelCodes EmitPointwise(const Program& program, bool canonical,
+                          const KernelText::Aligned& aligned);
 KernelCodes EmitRows(const Program& program, const KernelStyle& style, bool canonical,
                      const KernelText::Aligned& aligned);
 KernelCodes EmitSplitRows(const Program& program, bool canonical,

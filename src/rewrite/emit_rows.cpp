@@ -10,8 +10,8 @@ using Kind = ProgramValue::Kind;
 
 // How the threads of a row divide it among themselves.
 struct Shape {
-  Knob threads;           // of the block
-  Knob lanes;             // that share a row
+  Knob threads;  // of the block
+  Knob lanes;    // that share a row
   int rows_per_block = 1;
   int vector = 1;
   bool held = false;   // the row stays in registers, else it is read in every pass
@@ -145,8 +145,8 @@ class RowsEmitter {
     const Accumulation sums = Accumulate(text_, ReductionsAt(program_, stage), names_);
     std::string merges;
     for (const std::string& name : sums.names) {
-      merges += name + " = " +
-                (shape_.block ? "BlockReduce<kThreads>(" : "LanesReduce<kLanes>(") + name + ");\n";
+      merges += name + " = " + (shape_.block ? "BlockReduce<kThreads>(" : "LanesReduce<kLanes>(") +
+                name + ");\n";
     }
     return sums.declarations + Loop(sums.body, stage) + merges;
   }

@@ -53,8 +53,9 @@ KernelCodes EmitScan(const Program& program, bool canonical, const KernelText::A
       },
       "");
   values["store"] = ElementLoop(text, outputs, names, "i");
-  values["place"] = "const unsigned at = tile + (item * kThreads + lane) * kVector;\n"
-                    "if (at >= kColumns) continue;\n";
+  values["place"] =
+      "const unsigned at = tile + (item * kThreads + lane) * kVector;\n"
+      "if (at >= kColumns) continue;\n";
   values["place"] += program.reverse ? "const unsigned col = kColumns - kVector - at;\n"
                                      : "const unsigned col = at;\n";
   values["place"] += "const " + text.IndexType() + " i = row * kColumns + col;\n";

@@ -32,8 +32,7 @@ class SplitEmitter {
     const int64_t most = std::max<int64_t>(1, (vectors + kThreads - 1) / kThreads);
     parts_ = {"kParts", "blocks that share a row", {"SPLIT_BLOCKS", {1056, 2112, 528}}, {}};
     for (int64_t blocks : parts_.tune.values) {
-      parts_.values.push_back(
-          std::min(most, (blocks + program.rows() - 1) / program.rows()));
+      parts_.values.push_back(std::min(most, (blocks + program.rows() - 1) / program.rows()));
     }
   }
 
@@ -51,15 +50,15 @@ class SplitEmitter {
                 sums.names[k] + ");\n";
         stores += buffer + "[row * kParts + part] = " + sums.names[k] + ";\n";
         made.push_back({"parts" + std::to_string(stage) + "_" + std::to_string(k),
-                        std::to_string(program_.rows() * sums.words[k]) + " * " +
-                            parts_.InPlan()});
+                        TimesParts(program_.rows() * sums.words[k])});
         merges_.push_back({sums.names[k], sums.types[k], buffer, made.back()});
       }
       body += "if (lane == 0) {\n" + Indented(stores, 2) + "}\n";
       codes.push_back(Finish(body, "part" + std::to_string(stage + 1), true));
       for (size_t k = merges_.size() - sums.names.size(); k < merges_.size(); ++k) {
         known += "const " + merges_[k].type + " " + merges_[k].variable + " = MergeParts<" +
-                 std::to_string(kThreads) + ", kParts>(" + merges_[k].buffer + " + row * kParts);\n";
+                 std::to_string(kThreads) + ", kParts>(" + merges_[k].buffer +
+                 " + row * kParts);\n";
       }
       known += HoistRowValues(stage + 1);
     }
@@ -85,6 +84,12 @@ class SplitEmitter {
     std::string variable, type, buffer;
     Scratch scratch;
   };
+
+  // An expression of the plan.
+  std::string TimesParts(int64_t number) const {
+    if (parts_.IsFixed()) return std::to_string(number * parts_.values[0]);
+    return std::to_string(number) + " * " + parts_.InPlan();
+  }
 
   std::string HoistRowValues(int stage) {
     std::vector<int> targets;
@@ -133,8 +138,7 @@ class SplitEmitter {
     code.inputs = text_.Inputs(body);
     code.outputs = text_.Outputs(body);
     code.threads = std::to_string(kThreads);
-    code.grid = std::to_string(program_.rows());
-    if (parted) code.grid += " * " + parts_.InPlan();
+    code.grid = parted ? TimesParts(program_.rows()) : std::to_string(program_.rows());
     return code;
   }
 

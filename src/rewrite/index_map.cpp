@@ -23,7 +23,8 @@ std::optional<Coordinates> MemoryCoordinates(const std::vector<int64_t>& shape,
     coordinates[d] = {strides[d], shape[d]};
     order.push_back(d);
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return strides[a] < strides[b]; });
   int64_t expected = 1;
   for (size_t d : order) {
     if (strides[d] != expected) return std::nullopt;

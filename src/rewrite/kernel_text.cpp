@@ -264,8 +264,7 @@ std::set<int> KernelText::Needed(const std::vector<int>& targets) const {
     open.pop_back();
     const ProgramValue& what = program_.values[static_cast<size_t>(value)];
     if (hoisted_.count(value) || what.kind == Kind::kLiteral || what.kind == Kind::kReduce ||
-        what.kind == Kind::kField || what.kind == Kind::kScan ||
-        !needed.insert(value).second) {
+        what.kind == Kind::kField || what.kind == Kind::kScan || !needed.insert(value).second) {
       continue;
     }
     open.insert(open.end(), what.operands.begin(), what.operands.end());

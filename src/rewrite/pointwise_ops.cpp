@@ -171,8 +171,7 @@ int To(const Context& c) {
   const int value = c.Raw(0, "self");
   const bool from_bool = c.builder.At(value).type == ValueType::kBool;
   if (dtype == "bool") {
-    return from_bool ? value
-                     : c.Make("{0} != 0.0f", {c.builder.AsFloat(value)}, ValueType::kBool);
+    return from_bool ? value : c.Make("{0} != 0.0f", {c.builder.AsFloat(value)}, ValueType::kBool);
   }
   if (dtype == "float32") return c.builder.AsFloat(value);
   if (dtype == "float16")
@@ -214,9 +213,9 @@ int SmoothL1(const Context& c) {
 }
 
 int KlDiv(const Context& c) {
-  return c.Make(c.args.FlagOr(2, "log_target", false) ? "expf({1}) * ({1} - {0})"
-                                                      : "KlDiv({0}, {1})",
-                {c.Float(0, "self"), c.Float(1, "target")});
+  return c.Make(
+      c.args.FlagOr(2, "log_target", false) ? "expf({1}) * ({1} - {0})" : "KlDiv({0}, {1})",
+      {c.Float(0, "self"), c.Float(1, "target")});
 }
 
 // Whether the class at this place is one that counts.
@@ -237,8 +236,8 @@ int Nll(const Context& c) {
   const int counted = IsCounted(c, target, 3);
   const int index =
       c.builder.Compute(name + "_class", "{0} ? {1} : 0", {counted, target}, ValueType::kInt);
-  const int score = c.builder.LoadAt(c.args.Tensor(1, "self").value(), 1, index,
-                                     {c.coordinates.at(0)}, c.outer);
+  const int score =
+      c.builder.LoadAt(c.args.Tensor(1, "self").value(), 1, index, {c.coordinates.at(0)}, c.outer);
   if (!c.args.Tensor(0, "log_sum")) return c.Make("{0} ? -{1} : 0.0f", {counted, score});
   return c.Make("{0} ? {1} - {2} : 0.0f", {counted, c.Float(0, "log_sum"), score});
 }
@@ -430,9 +429,9 @@ std::vector<size_t> PermutationOf(const Node& node, size_t rank) {
 
 bool IsReshape(const Node& node) {
   static const std::map<std::string, int> kReshapes = {
-      {"aten::view", 0},    {"aten::reshape", 0}, {"aten::flatten", 0},   {"aten::unflatten", 0},
-      {"aten::squeeze", 0}, {"aten::expand", 0},  {"aten::unsqueeze", 0}, {"aten::expand_as", 0},
-      {"aten::permute", 0}, {"aten::transpose", 0}, {"aten::t", 0}, {"aten::numpy_T", 0}};
+      {"aten::view", 0},    {"aten::reshape", 0},   {"aten::flatten", 0},   {"aten::unflatten", 0},
+      {"aten::squeeze", 0}, {"aten::expand", 0},    {"aten::unsqueeze", 0}, {"aten::expand_as", 0},
+      {"aten::permute", 0}, {"aten::transpose", 0}, {"aten::t", 0},         {"aten::numpy_T", 0}};
   return kReshapes.count(node.op) > 0 && node.outputs.size() == 1;
 }
 

@@ -47,10 +47,9 @@ std::optional<Reduction> Trailing(const TensorInfo& info, size_t count) {
 }
 
 bool IsSimpleReduction(const Node& node) {
-  return OpIs(node,
-              {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max", "aten::min",
-               "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm", "aten::var",
-               "aten::argmax", "aten::argmin"});
+  return OpIs(node, {"aten::sum", "aten::mean", "aten::amax", "aten::amin", "aten::max",
+                     "aten::min", "aten::logsumexp", "aten::linalg_vector_norm", "aten::norm",
+                     "aten::var", "aten::argmax", "aten::argmin"});
 }
 
 bool IsScan(const Node& node) {
@@ -58,8 +57,8 @@ bool IsScan(const Node& node) {
 }
 
 bool IsPool(const Node& node) {
-  return OpIs(node, {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d",
-                     "aten::avg_pool1d", "aten::avg_pool2d", "aten::avg_pool3d"});
+  return OpIs(node, {"aten::max_pool1d", "aten::max_pool2d", "aten::max_pool3d", "aten::avg_pool1d",
+                     "aten::avg_pool2d", "aten::avg_pool3d"});
 }
 
 bool IsSoftmax(const Node& node) {
@@ -128,8 +127,8 @@ class RowRule {
     // Indices repeat with the space's period: a coordinate of the first dimension needs no modulus.
     for (const IndexTerm& term : OffsetTerms(coordinates_, strides)) {
       const bool in = term.div * term.mod <= program.inner && term.stride == term.div;
-      const bool out = term.div >= program.inner * program.reduced &&
-                       term.stride * program.reduced == term.div;
+      const bool out =
+          term.div >= program.inner * program.reduced && term.stride * program.reduced == term.div;
       if (!in && !out) return false;
     }
     return true;
@@ -166,8 +165,8 @@ class RowRule {
     if (OpIs(node_, {"aten::argmax", "aten::argmin"}) ||
         (node_.outputs.size() > 1 && b_.IsUsed(node_.outputs[1].name))) {
       const bool largest = OpIs(node_, {"aten::argmax", "aten::max"});
-      const int at = b_.Reduce(Named("_at"), largest ? ReduceKind::kArgMax : ReduceKind::kArgMin,
-                               operand);
+      const int at =
+          b_.Reduce(Named("_at"), largest ? ReduceKind::kArgMax : ReduceKind::kArgMin, operand);
       const bool index = node_.outputs.size() == 1 || ref_ == node_.outputs[1].name;
       return index ? b_.Field(ref_, at, "index", ValueType::kInt) : b_.Field(ref_, at, "value");
     }

@@ -1,10 +1,12 @@
 /*cudaagent
 {
   "plan": 1,
+  "tune": {"BLOCK": [256, 512], "UNROLL": [2, 4, 1]},
   "require": ["x.size(0) == 128 && x.size(1) == 64 && x.size(2) == 112 && x.size(3) == 112"],
   "steps": [
     {"op": "aten::conv2d", "args": ["$x", "$conv.weight", null, [1, 1], [1, 1]], "out": "conv2d"},
-    {"kernel": "batch_norm_relu_kernel", "grid": [50176], "block": [256],
+    {"kernel": "batch_norm_relu_kernel<BLOCK, UNROLL>",
+     "grid": ["ceil_div(25690112, BLOCK * UNROLL)"], "block": ["BLOCK"],
      "args": ["$conv2d", "$bn.running_var", "$bn.weight", "$bn.running_mean", "$bn.bias", "$out0"]}
   ]
 }
@@ -36,14 +38,14 @@ __device__ __forceinline__ void Store(T* to, const Pack<T, N>& values) {
 __device__ __forceinline__ float MaxOf(float a, float b) { return a > b || a != a ? a : b; }
 
 // batch_norm, relu: 102760448 elements.
-__global__ void __launch_bounds__(256)
+template <int kThreads, int kUnroll>
+__global__ void __launch_bounds__(kThreads)
 batch_norm_relu_kernel(const float* __restrict__ conv2d,
     const float* __restrict__ bn_running_var, const float* __restrict__ bn_weight,
     const float* __restrict__ bn_running_mean, const float* __restrict__ bn_bias,
     float* __restrict__ relu_out) {
-  constexpr int kThreads = 256;
+  // kUnroll: such groups per thread, loaded before the first is used.
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
-  constexpr int kUnroll = 2;  // such groups per thread, loaded before the first is used
   const unsigned first = (blockIdx.x * (kThreads * kUnroll) + threadIdx.x) * kVector;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {

@@ -1,11 +1,12 @@
 /*cudaagent
 {
   "plan": 1,
+  "tune": {"BLOCK": [256, 512], "UNROLL": [2, 4, 1]},
   "require": ["x.size(0) == 8192 && x.size(1) == 2048"],
   "steps": [
     {"op": "aten::matmul", "args": ["$x", "$weight"], "out": "matmul"},
-    {"kernel": "add_mul_silu_kernel", "grid": [32768], "block": [256],
-     "args": ["$matmul", "$bias", "$out0"]}
+    {"kernel": "add_mul_silu_kernel<BLOCK, UNROLL>", "grid": ["ceil_div(16777216, BLOCK * UNROLL)"],
+     "block": ["BLOCK"], "args": ["$matmul", "$bias", "$out0"]}
   ]
 }
 */
@@ -33,12 +34,12 @@ __device__ __forceinline__ void Store(T* to, const Pack<T, N>& values) {
 __device__ __forceinline__ float Sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 
 // add, mul, silu: 67108864 elements.
-__global__ void __launch_bounds__(256)
+template <int kThreads, int kUnroll>
+__global__ void __launch_bounds__(kThreads)
 add_mul_silu_kernel(const float* __restrict__ matmul,
     const float* __restrict__ bias, float* __restrict__ silu_out) {
-  constexpr int kThreads = 256;
+  // kUnroll: such groups per thread, loaded before the first is used.
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
-  constexpr int kUnroll = 2;  // such groups per thread, loaded before the first is used
   const unsigned first = (blockIdx.x * (kThreads * kUnroll) + threadIdx.x) * kVector;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {

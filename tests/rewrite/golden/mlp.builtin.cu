@@ -1,6 +1,7 @@
 /*cudaagent
 {
   "plan": 1,
+  "tune": {"BLOCK": [256, 512], "UNROLL": [2, 4, 1]},
   "require": ["x.size(0) == 4096 && x.size(1) == 2048"],
   "buffers": {
     "gelu": {"dtype": "float32", "shape": [4096, 8192]},
@@ -8,10 +9,12 @@
   },
   "steps": [
     {"op": "aten::linear", "args": ["$x", "$layers.0.weight", "$layers.0.bias"], "out": "linear"},
-    {"kernel": "gelu_kernel", "grid": [16384], "block": [256], "args": ["$linear", "$gelu"]},
+    {"kernel": "gelu_kernel<BLOCK, UNROLL>", "grid": ["ceil_div(8388608, BLOCK * UNROLL)"],
+     "block": ["BLOCK"], "args": ["$linear", "$gelu"]},
     {"op": "aten::linear", "args": ["$gelu", "$layers.2.weight", "$layers.2.bias"],
      "out": "linear_1"},
-    {"kernel": "gelu_kernel", "grid": [16384], "block": [256], "args": ["$linear_1", "$gelu_1"]},
+    {"kernel": "gelu_kernel<BLOCK, UNROLL>", "grid": ["ceil_div(8388608, BLOCK * UNROLL)"],
+     "block": ["BLOCK"], "args": ["$linear_1", "$gelu_1"]},
     {"op": "aten::linear", "args": ["$gelu_1", "$layers.4.weight", "$layers.4.bias"], "out": "out0"}
   ]
 }
@@ -44,12 +47,12 @@ __device__ __forceinline__ float Gelu(float x) {
 }
 
 // gelu: 33554432 elements.
-__global__ void __launch_bounds__(256)
+template <int kThreads, int kUnroll>
+__global__ void __launch_bounds__(kThreads)
 gelu_kernel(const float* __restrict__ linear,
     float* __restrict__ gelu_out) {
-  constexpr int kThreads = 256;
+  // kUnroll: such groups per thread, loaded before the first is used.
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
-  constexpr int kUnroll = 2;  // such groups per thread, loaded before the first is used
   const unsigned first = (blockIdx.x * (kThreads * kUnroll) + threadIdx.x) * kVector;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {

@@ -1,9 +1,12 @@
 /*cudaagent
 {
   "plan": 1,
+  "tune": {"ROW_GROUPS": [4, 2, 8]},
   "require": ["x.size(0) == 32768 && x.size(1) == 4096"],
   "steps": [
-    {"kernel": "pow_mean_add_rsqrt_etc_kernel", "grid": [32768], "block": [256],
+    {
+     "kernel": "pow_mean_add_rsqrt_etc_kernel<{(ROW_GROUPS == 2 ? 512 : ROW_GROUPS == 8 ? 128 : 256)}>",
+     "grid": [32768], "block": ["(ROW_GROUPS == 2 ? 512 : ROW_GROUPS == 8 ? 128 : 256)"],
      "args": ["$x", "$weight", "$out0"]}
   ]
 }
@@ -65,13 +68,14 @@ __device__ __forceinline__ Accumulator BlockReduce(Accumulator mine) {
 }
 
 // pow, mean, add, rsqrt, mul, mul: 32768 rows of 4096 elements.
-__global__ void __launch_bounds__(256)
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
 pow_mean_add_rsqrt_etc_kernel(const float* __restrict__ x,
     const float* __restrict__ weight, float* __restrict__ mul_1_out) {
-  constexpr int kThreads = 256;
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
   constexpr unsigned kColumns = 4096;
-  constexpr int kItems = 4;  // such groups per thread, kept in registers
+  // Such groups per thread, kept in registers.
+  constexpr int kItems = (kColumns + kThreads * kVector - 1) / (kThreads * kVector);
   const unsigned row = blockIdx.x;  // one block, one row
   const unsigned lane = threadIdx.x;
   Pack<float, kVector> x_pack[kItems];

@@ -1,10 +1,11 @@
 /*cudaagent
 {
   "plan": 1,
+  "tune": {"ROW_GROUPS": [4, 2, 8]},
   "require": ["x.size(0) == 16384 && x.size(1) == 16384"],
   "steps": [
-    {"kernel": "amax_mean_kernel", "grid": [16384], "block": [1024],
-     "args": ["$x", "$out0", "$out1"]}
+    {"kernel": "amax_mean_kernel<{(ROW_GROUPS == 8 ? 512 : 1024)}>", "grid": [16384],
+     "block": ["(ROW_GROUPS == 8 ? 512 : 1024)"], "args": ["$x", "$out0", "$out1"]}
   ]
 }
 */
@@ -75,13 +76,14 @@ __device__ __forceinline__ Accumulator BlockReduce(Accumulator mine) {
 }
 
 // amax, mean: 16384 rows of 16384 elements.
-__global__ void __launch_bounds__(1024)
+template <int kThreads>
+__global__ void __launch_bounds__(kThreads)
 amax_mean_kernel(const float* __restrict__ x, float* __restrict__ amax_out,
     float* __restrict__ mean_out) {
-  constexpr int kThreads = 1024;
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
   constexpr unsigned kColumns = 16384;
-  constexpr int kItems = 4;  // such groups per thread, kept in registers
+  // Such groups per thread, kept in registers.
+  constexpr int kItems = (kColumns + kThreads * kVector - 1) / (kThreads * kVector);
   const unsigned row = blockIdx.x;  // one block, one row
   const unsigned lane = threadIdx.x;
   Pack<float, kVector> x_pack[kItems];

@@ -89,7 +89,8 @@ softmax_kernel(const float* __restrict__ x,
   constexpr int kThreads = 1024;
   constexpr int kVector = 4;  // neighbouring elements a thread takes at once
   constexpr unsigned kColumns = 32768;
-  constexpr int kItems = 8;  // such groups per thread, kept in registers
+  // Such groups per thread, kept in registers.
+  constexpr int kItems = (kColumns + kThreads * kVector - 1) / (kThreads * kVector);
   const unsigned row = blockIdx.x;  // one block, one row
   const unsigned lane = threadIdx.x;
   Pack<float, kVector> x_pack[kItems];

@@ -27,7 +27,7 @@ struct DeviceStamp {
 
 // The rules of the game this evaluation was played under.
 struct ProtocolStamp {
-  int version = 1;
+  int version = 2;
   std::string precision;      // "fp32" | "tf32" | "torch-default"
   std::string tier;           // the deciding tolerance tier: "verified", "kernelbench", "cuda-agent"
   int trials = 0;             // fresh inputs checked
@@ -143,6 +143,9 @@ struct Evaluation {
   std::optional<Timing> candidate;
   std::optional<Timing> eager;
   std::optional<Timing> compiled_baseline;  // torch.compile
+  // What the device's memory needs at its peak for the bytes that any implementation must move, less
+  // what the L2 cache may hold. Absent where there is no such bound.
+  std::optional<double> floor_ms;
   std::optional<Speedup> speedup_eager;
   std::optional<Speedup> speedup_compile;
   // Why the problem cannot tell work from none ("zeros pass for the result"); such a problem has no

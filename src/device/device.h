@@ -62,6 +62,7 @@ struct Limits {
   int64_t l2_bytes = 0;
   int64_t shared_optin_bytes = 0;    // per block, dynamic
   int64_t memory_bytes = 0;
+  double peak_bytes_per_s = 0;       // of device memory, by its clock and width; 0 = not known
   int max_threads_per_block = 1024;
 };
 

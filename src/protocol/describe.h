@@ -137,6 +137,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("candidate", v.candidate);
   a("eager", v.eager);
   a("compiled_baseline", v.compiled_baseline);
+  a("floor_ms", v.floor_ms);
   a("speedup_eager", v.speedup_eager);
   a("speedup_compile", v.speedup_compile);
   a("degenerate", v.degenerate);

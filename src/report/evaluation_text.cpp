@@ -80,6 +80,10 @@ std::string EvaluationText(const Evaluation& e) {
   if (e.speedup_compile) {
     text += "  over compile   " + SpeedupText(*e.speedup_compile, e.estimated) + "\n";
   }
+  if (e.floor_ms && e.candidate && e.candidate->median_ms > 0) {
+    text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n", *e.floor_ms,
+                        100 * *e.floor_ms / e.candidate->median_ms);
+  }
   if (e.reward) text += fmt::format("  reward         {:g} ({})\n", *e.reward, e.reward_name);
   for (const KernelResources& k : e.compile.kernels) {
     text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,

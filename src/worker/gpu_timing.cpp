@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/graph.h"
 #include "measure/measure.h"
 #include "verify/verify.h"
 #include "worker/fresh_inputs.h"
@@ -16,6 +17,29 @@ void AddNote(const std::string& note, ProtocolStamp* protocol) {
   if (note.empty()) return;
   if (!protocol->note.empty()) protocol->note += "; ";
   protocol->note += note;
+}
+
+// Seconds that the memory needs at the very least; none where nothing is known to be unavoidable.
+std::optional<double> FloorSeconds(const ProblemInfo& problem, const device::Limits& limits) {
+  if (problem.graph_json.empty() || limits.peak_bytes_per_s <= 0) return std::nullopt;
+  const auto graph = graph::ParseGraph(problem.graph_json);
+  if (!graph) return std::nullopt;
+  const int64_t bytes = graph::UnavoidableBytes(*graph, problem) - limits.l2_bytes;
+  if (bytes <= 0) return std::nullopt;
+  return static_cast<double>(bytes) / limits.peak_bytes_per_s;
+}
+
+// Nothing honest is faster than the memory. kSuspectedHack by more than the share below.
+Checked<void> CheckFloor(const Session& session, const Evaluation& evaluation) {
+  constexpr double kSlack = 0.95;
+  if (!evaluation.floor_ms || evaluation.candidate->median_ms >= kSlack * *evaluation.floor_ms) {
+    return {};
+  }
+  return Blame(Verdict::kSuspectedHack,
+               fmt::format("{:.4g} ms is less than the {:.4g} ms that the memory of {} needs for the "
+                           "bytes every right implementation must read and write.",
+                           evaluation.candidate->median_ms, *evaluation.floor_ms,
+                           session.Stamp().name));
 }
 
 }  // namespace
@@ -88,7 +112,11 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   evaluation->eager = measure::Summarise(theirs);
   evaluation->speedup_eager = measure::Ratio(theirs.span_ns, ours.span_ns);
   if (ours.busy_ns > 0) evaluation->own_kernel_share = ours.own_busy_ns / ours.busy_ns;
-  return runner.CheckGuards();
+  if (auto floor = FloorSeconds(reference.info(), session.device().limits())) {
+    evaluation->floor_ms = *floor * 1e3;
+  }
+  if (auto guards = runner.CheckGuards(); !guards) return guards;
+  return CheckFloor(session, *evaluation);
 }
 
 }  // namespace cudaagent::worker

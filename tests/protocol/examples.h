@@ -84,6 +84,7 @@ inline Evaluation ExampleEvaluation() {
   e.candidate = ExampleTiming();
   e.eager = Timing{2.5, 2.5, 2.5, 10, 0, 0, "estimated"};
   e.compiled_baseline = ExampleTiming();
+  e.floor_ms = 0.125;
   e.speedup_eager = Speedup{1.5, 1.25, 1.75};
   e.speedup_compile = Speedup{0.5, 0.25, 0.75};
   e.degenerate = "zeros pass for the result";

@@ -110,7 +110,7 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   std::array<char, 256> name{};
   CUuuid uuid{};
   size_t memory = 0;
-  int major = 0, minor = 0, l2 = 0, shared = 0, threads = 0;
+  int major = 0, minor = 0, l2 = 0, shared = 0, threads = 0, memory_khz = 0, memory_bits = 0;
   const std::pair<CUdevice_attribute, int*> attributes[] = {
       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major},
       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor},
@@ -118,6 +118,8 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
       {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &l2},
       {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &shared},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads},
+      {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &memory_khz},
+      {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &memory_bits},
   };
   Query query;
   query.Try(driver.cuDeviceGet(&device, index));
@@ -148,6 +150,7 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   limits.arch = stamp.arch;
   limits.sms = context.sms;
   limits.l2_bytes = l2;
+  limits.peak_bytes_per_s = 2e3 * memory_khz * memory_bits / 8;  // double data rate
   limits.shared_optin_bytes = shared;
   limits.memory_bytes = static_cast<int64_t>(memory);
   limits.max_threads_per_block = threads;

@@ -6,6 +6,7 @@
 
 #include "cudaagent/candidate.h"
 #include "cudaagent/evaluation.h"
+#include "cudaagent/usage.h"
 
 namespace cudaagent {
 
@@ -16,6 +17,7 @@ struct Attempt {
   Evaluation evaluation;
   std::string feedback;       // what the proposer is told about it
   bool confirmed_best = false;
+  Usage usage;  // what asking for it cost; zero where no model was asked
 };
 
 }  // namespace cudaagent

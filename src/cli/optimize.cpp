@@ -12,6 +12,7 @@
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "prompt/feedback.h"
+#include "prompt/prompt.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
 #include "reward/reward.h"
@@ -30,17 +31,29 @@ struct OptimizeCommand {
   search::Limits limits;
   double target_speedup = 0;  // 0 = none
   std::string max_time;
+  int64_t max_tokens_total = 0;  // 0 = none
   std::string out;
+  bool dry_run = false;
 
   void Say(const std::string& line) const {
     if (!output.quiet) std::fprintf(stderr, "%s\n", line.c_str());
   }
 };
 
-search::Observer Watch(const OptimizeCommand& command) {
+// For --dry-run, which leaves nothing behind.
+class NoStore : public Store {
+ public:
+  std::string folder() const override { return ""; }
+  Result<void> SaveAttempt(const Attempt&, const Proposal*) override { return {}; }
+  Result<void> SaveBest(const Attempt&) override { return {}; }
+};
+
+search::Observer Watch(const OptimizeCommand& command, bool builtin_first) {
   search::Observer observer;
-  observer.on_propose = [&command](int number, const std::string& proposer) {
-    command.Say("attempt " + std::to_string(number) + ": asking " + proposer);
+  observer.on_propose = [&command, builtin_first](int number, const std::string& proposer) {
+    const bool builtin = builtin_first && number == 1;
+    command.Say("attempt " + std::to_string(number) + ": asking " +
+                (builtin ? "the built-in rules first" : proposer));
   };
   observer.on_attempt = [&command](const Attempt& attempt, bool new_best) {
     command.Say(report::AttemptLine(attempt, new_best));
@@ -52,18 +65,22 @@ search::Observer Watch(const OptimizeCommand& command) {
 
 nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder) {
   nlohmann::json attempts = nlohmann::json::array();
+  Usage usage;
   for (const Attempt& attempt : outcome.attempts) {
     nlohmann::json row = {{"attempt", attempt.number},
                           {"origin", attempt.candidate.origin},
                           {"verdict", std::string(ToString(attempt.evaluation.verdict))}};
     if (attempt.evaluation.candidate) row["median_ms"] = attempt.evaluation.candidate->median_ms;
     if (attempt.evaluation.reward) row["reward"] = *attempt.evaluation.reward;
+    if (attempt.usage.total_tokens() > 0) row["usage"] = protocol::ToJson(attempt.usage);
+    usage += attempt.usage;
     attempts.push_back(std::move(row));
   }
   nlohmann::json json = {{"schema", 1},
                          {"folder", folder},
                          {"stopped", search::ToString(outcome.reason)},
                          {"attempts", std::move(attempts)}};
+  if (usage.total_tokens() > 0) json["usage"] = protocol::ToJson(usage);
   if (outcome.error) json["error"] = {{"message", outcome.error->message}};
   if (outcome.best >= 0) {
     json["best"] = {{"attempt", outcome.best},
@@ -91,8 +108,53 @@ int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& out
   return missed ? kExitBudget : kExitOk;
 }
 
+// The best kernel so far and every attempt are on disk; says so where the proposer failed for good.
+Error WithWhatIsLeft(Error error, const search::Outcome& outcome, const std::string& folder) {
+  if (error.code != ErrorCode::kLlm) return error;
+  error.message += "\nNothing is lost: the " + std::to_string(outcome.attempts.size()) +
+                   " attempts so far are in " + folder + "/attempts" +
+                   (outcome.best < 0 ? "." : ", the best kernel is " + folder + "/best/kernel.cu.");
+  return error;
+}
+
+// Evaluates what a run evaluates before it asks, and prints the question.
+int RunDry(const OptimizeCommand& command) {
+  const bool json = command.output.json;
+  std::optional<prompt::Prompt> prompt;
+  auto proposer =
+      MakeDryProposer(command.proposer, [&prompt](const prompt::Prompt& shown) { prompt = shown; });
+  if (!proposer) return Report(proposer.error(), json);
+  auto spec = ToSpec(command.problem);
+  if (!spec) return Report(spec.error(), json);
+  auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
+  if (!evaluator) return Report(evaluator.error(), json);
+  std::optional<Candidate> init;
+  if (auto candidate = InitCandidate((*evaluator)->problem())) init = std::move(*candidate);
+  NoStore store;
+  search::Limits limits;
+  limits.attempts = 2;
+  const search::Outcome outcome =
+      search::Refine(*spec, init, **evaluator, *proposer->proposer, store, limits,
+                     Watch(command, proposer->builtin_first));
+  if (outcome.error) return Report(*outcome.error, json);
+  if (!prompt) return 128 + StopSignal();
+  const std::string text = prompt->Text();
+  const int64_t tokens = prompt::EstimateTokens(text);
+  command.Say("the first prompt: " + std::to_string(text.size()) + " characters, about " +
+              std::to_string(tokens) + " tokens");
+  const nlohmann::json document = {{"schema", 1},
+                                   {"system", prompt->system},
+                                   {"user", prompt->user},
+                                   {"characters", text.size()},
+                                   {"estimated_tokens", tokens}};
+  auto printed = Print(json ? protocol::ToText(document) + "\n" : text + "\n");
+  return printed ? kExitOk : Report(printed.error(), false);
+}
+
 int RunOptimize(OptimizeCommand& command) {
   const bool json = command.output.json;
+  if (command.dry_run) return RunDry(command);
+  if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
   if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
   if (!command.max_time.empty()) {
     auto seconds = ParseDuration(command.max_time);
@@ -128,9 +190,10 @@ int RunOptimize(OptimizeCommand& command) {
     command.Say("no init baseline: " + candidate.error().message);
   }
 
-  const search::Observer observer = Watch(command);
-  const search::Outcome outcome = search::Refine(*spec, init, **evaluator, *proposer->proposer, **run,
-                                                 command.limits, observer);
+  const search::Observer observer = Watch(command, proposer->builtin_first);
+  search::Outcome outcome = search::Refine(*spec, init, **evaluator, *proposer->proposer, **run,
+                                           command.limits, observer);
+  if (outcome.error) outcome.error = WithWhatIsLeft(std::move(*outcome.error), outcome, folder);
   const nlohmann::json summary = SummaryJson(outcome, folder);
   if (auto saved = (*run)->SaveSummary(protocol::ToText(summary) + "\n"); !saved) {
     return Report(saved.error(), json);
@@ -162,6 +225,14 @@ Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv) {
       ->check(CLI::PositiveNumber);
   sub->add_option("--max-time", command->max_time, "Start no proposal after this: 90s, 10m, 2h")
       ->envname("CUDAAGENT_MAX_TIME");
+  sub->add_option("--max-tokens-total", command->max_tokens_total,
+                  "Tokens that all questions and answers of the run may have; no call may exceed "
+                  "what is left")
+      ->envname("CUDAAGENT_MAX_TOKENS_TOTAL")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  sub->add_flag(
+      "--dry-run", command->dry_run,
+      "Print the first prompt a model would get, and its size; ask nobody, write no run folder");
   sub->add_option("-o,--out", command->out, "Run folder; default runs/<date>-<model>-<id>")
       ->envname("CUDAAGENT_OUT");
   AddProposerFlags(*sub, command->proposer);

@@ -24,7 +24,8 @@ class Loop {
       auto proposal = Propose();
       if (!proposal) return FailedWith(proposal.error());
       if (!proposal->has_value()) {
-        outcome_.reason = StopReason::kExhausted;
+        outcome_.reason =
+            limits_.max_tokens && TokensUsed() > 0 ? StopReason::kTokens : StopReason::kExhausted;
         break;
       }
       if (!Judge((*proposal)->candidate, &**proposal)) break;
@@ -37,7 +38,8 @@ class Loop {
     const int number = static_cast<int>(outcome_.attempts.size());
     if (observer_.on_propose) observer_.on_propose(number, proposer_.name());
     ++proposals_;
-    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}};
+    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}, {}};
+    if (limits_.max_tokens) context.tokens_left = *limits_.max_tokens - TokensUsed();
     if (!outcome_.attempts.empty()) context.device = outcome_.attempts.back().evaluation.device;
     return proposer_.Propose(context);
   }
@@ -51,6 +53,7 @@ class Loop {
     attempt.parent = outcome_.best;
     attempt.candidate = candidate;
     attempt.evaluation = std::move(*evaluation);
+    if (proposal != nullptr) attempt.usage = *proposal;
     if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
     if (auto saved = store_.SaveAttempt(attempt, proposal); !saved) return Stop(saved.error());
 
@@ -78,6 +81,9 @@ class Loop {
     }
     const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
     if (limits_.max_seconds && elapsed >= *limits_.max_seconds) return Reached(StopReason::kTime);
+    if (limits_.max_tokens && TokensUsed() >= *limits_.max_tokens) {
+      return Reached(StopReason::kTokens);
+    }
     return false;
   }
 
@@ -87,6 +93,11 @@ class Loop {
     return speedup && speedup->low >= *limits_.target_speedup;
   }
 
+  int64_t TokensUsed() const {
+    Usage used;
+    for (const Attempt& attempt : outcome_.attempts) used += attempt.usage;
+    return used.total_tokens();
+  }
   const Attempt* best() const {
     return outcome_.best < 0 ? nullptr : &outcome_.attempts[outcome_.best];
   }
@@ -130,6 +141,8 @@ std::string ToString(StopReason reason) {
     case StopReason::kPatience: return "no better kernel for --patience attempts";
     case StopReason::kTarget: return "target speedup reached";
     case StopReason::kTime: return "time limit reached";
+    case StopReason::kTokens:
+      return "token budget used up";
     case StopReason::kExhausted: return "the proposer has nothing more to propose";
     case StopReason::kInterrupted: return "interrupted";
   }

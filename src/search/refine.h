@@ -19,9 +19,10 @@ struct Limits {
   int patience = 0;                      // stop after this many in a row without a new best; 0 = never
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
   std::optional<double> max_seconds;     // wall clock; checked before each proposal
+  std::optional<int64_t> max_tokens;     // of all calls of a language model; binds before a call
 };
 
-enum class StopReason { kAttempts, kPatience, kTarget, kTime, kExhausted, kInterrupted };
+enum class StopReason { kAttempts, kPatience, kTarget, kTime, kTokens, kExhausted, kInterrupted };
 std::string ToString(StopReason reason);
 
 // What the loop tells whoever watches, and what it asks. All are called on the loop's thread.

@@ -6,6 +6,7 @@
 
 #include "cudaagent/candidate.h"
 #include "cudaagent/evaluation.h"
+#include "cudaagent/usage.h"
 
 namespace cudaagent {
 
@@ -17,6 +18,7 @@ struct Attempt {
   std::string feedback;       // what the proposer is told about it
   bool confirmed_best = false;
   double elapsed_s = 0;       // since the run began, over all its sittings, when it was judged
+  Usage usage;  // what asking for it cost; zero where no model was asked
 };
 
 }  // namespace cudaagent

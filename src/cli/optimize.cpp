@@ -16,18 +16,19 @@
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "prompt/feedback.h"
+#include "prompt/prompt.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
 #include "reward/reward.h"
 #include "store/run_list.h"
 
 namespace cudaagent::cli {
-namespace {
-
-search::Observer Watch(const OptimizeCommand& command) {
+search::Observer Watch(const OptimizeCommand& command, bool builtin_first) {
   search::Observer observer;
-  observer.on_propose = [&command](int number, const std::string& proposer) {
-    command.Say("attempt " + std::to_string(number) + ": asking " + proposer);
+  observer.on_propose = [&command, builtin_first](int number, const std::string& proposer) {
+    const bool builtin = builtin_first && number == 1;
+    command.Say("attempt " + std::to_string(number) + ": asking " +
+                (builtin ? "the built-in rules first" : proposer));
   };
   observer.on_attempt = [&command](const Attempt& attempt, bool new_best) {
     command.Say(report::AttemptLine(attempt, new_best));
@@ -37,20 +38,26 @@ search::Observer Watch(const OptimizeCommand& command) {
   return observer;
 }
 
+namespace {
+
 nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder) {
   nlohmann::json attempts = nlohmann::json::array();
+  Usage usage;
   for (const Attempt& attempt : outcome.attempts) {
     nlohmann::json row = {{"attempt", attempt.number},
                           {"origin", attempt.candidate.origin},
                           {"verdict", std::string(ToString(attempt.evaluation.verdict))}};
     if (attempt.evaluation.candidate) row["median_ms"] = attempt.evaluation.candidate->median_ms;
     if (attempt.evaluation.reward) row["reward"] = *attempt.evaluation.reward;
+    if (attempt.usage.total_tokens() > 0) row["usage"] = protocol::ToJson(attempt.usage);
+    usage += attempt.usage;
     attempts.push_back(std::move(row));
   }
   nlohmann::json json = {{"schema", 1},
                          {"folder", folder},
                          {"stopped", search::ToString(outcome.reason)},
                          {"attempts", std::move(attempts)}};
+  if (usage.total_tokens() > 0) json["usage"] = protocol::ToJson(usage);
   if (outcome.error) json["error"] = {{"message", outcome.error->message}};
   if (outcome.best >= 0) {
     json["best"] = {{"attempt", outcome.best},
@@ -76,6 +83,16 @@ int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& out
   if (outcome.best < 0) return kExitNoCorrectCandidate;
   const bool missed = command.limits.target_speedup && outcome.reason != search::StopReason::kTarget;
   return missed ? kExitBudget : kExitOk;
+}
+
+// The best kernel so far and every attempt are on disk; says so where the proposer failed for good.
+Error WithWhatIsLeft(Error error, const search::Outcome& outcome, const std::string& folder) {
+  if (error.code != ErrorCode::kLlm) return error;
+  error.message += "\nNothing is lost: the " + std::to_string(outcome.attempts.size()) +
+                   " attempts so far are in " + folder + "/attempts" +
+                   (outcome.best < 0 ? "." : ", the best kernel is " + folder + "/best/kernel.cu.") +
+                   " Go on with: cudaagent optimize --resume " + folder;
+  return error;
 }
 
 // The random inputs of a run follow from one secret and the candidate: resumed or replayed, what is said of
@@ -117,7 +134,8 @@ std::vector<Attempt> History(const store::StoredRun& run) {
   return attempts;
 }
 
-Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec, Proposer& proposer) {
+Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec,
+                               const ChosenProposer& proposer) {
   store::RunFolder& run = *command.run;
   auto config = ToConfig(spec, command.eval, command.output);
   config.log_dir = run.folder() + "/logs";
@@ -132,8 +150,11 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
     command.Say("no init baseline: " + candidate.error().message);
   }
   search::Outcome outcome =
-      search::Refine(spec, start, **evaluator, proposer, run, command.limits, Watch(command));
-  if (!command.proposer.replay.empty() && !outcome.error) {
+      search::Refine(spec, start, **evaluator, *proposer.proposer, run, command.limits,
+                     Watch(command, proposer.builtin_first));
+  if (outcome.error) {
+    outcome.error = WithWhatIsLeft(std::move(*outcome.error), outcome, run.folder());
+  } else if (!command.proposer.replay.empty()) {
     auto same = CompareWithRecording(command.proposer.replay, outcome);
     if (!same) outcome.error = same.error();
   }
@@ -151,6 +172,7 @@ int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome)
 }
 
 Result<void> ReadLimits(OptimizeCommand& command) {
+  if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
   if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
   if (command.max_time.empty()) return {};
   auto seconds = ParseDuration(command.max_time);
@@ -226,6 +248,7 @@ void PinDevice(const store::StoredRun& run, OptimizeCommand& command) {
 
 int RunOptimize(OptimizeCommand& command) {
   const bool json = command.output.json;
+  if (command.dry_run) return RunDry(command);
   if (auto limits = ReadLimits(command); !limits) return Report(limits.error(), json);
   // First of all: it takes the key out of the environment.
   auto proposer = MakeProposer(command.proposer);
@@ -238,7 +261,7 @@ int RunOptimize(OptimizeCommand& command) {
   command.Say("run folder: " + command.run->folder());
   command.Say("proposer: " + proposer->why);
 
-  auto outcome = Search(command, *spec, *proposer->proposer);
+  auto outcome = Search(command, *spec, *proposer);
   if (!outcome) return Report(outcome.error(), json);
   const bool finished = !outcome->error && outcome->reason != search::StopReason::kInterrupted;
   const std::string stopped = outcome->error ? outcome->error->message : search::ToString(outcome->reason);
@@ -266,6 +289,12 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
   sub->add_option("--max-time", command.max_time,
                   "Start no proposal after this: 90s, 10m, 2h; a resumed run's earlier time counts")
       ->envname("CUDAAGENT_MAX_TIME");
+  sub->add_option("--max-tokens-total", command.max_tokens_total,
+                  "Tokens that all questions and answers of the run may have; no call may exceed what is left")
+      ->envname("CUDAAGENT_MAX_TOKENS_TOTAL")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  sub->add_flag("--dry-run", command.dry_run,
+                "Print the first prompt a model would get, and its size; ask nobody, write no run folder");
   sub->add_option("-o,--out", command.out, "Run folder; default runs/<date>-<model>-<id>")
       ->envname("CUDAAGENT_OUT");
   sub->add_option("--resume", command.resume,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct OptimizeCommand {
   search::Limits limits;
   double target_speedup = 0;  // 0 = none
   std::string max_time;
+  int64_t max_tokens_total = 0;  // 0 = none
+  bool dry_run = false;
   std::string out;
   std::string resume;                     // the run to go on with
   store::FlagValues flags;                // all of the above that was given, for the record
@@ -38,6 +41,12 @@ Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command
 // The kind of device that `run` ran on instead of "auto", so that measured and estimated times
 // never mix.
 void PinDevice(const store::StoredRun& run, OptimizeCommand& command);
+
+// Evaluates what a run evaluates before it asks a model, and prints the question.
+int RunDry(const OptimizeCommand& command);
+
+// What a person is told while the loop runs.
+search::Observer Watch(const OptimizeCommand& command, bool builtin_first);
 
 // Begins or resumes the run, prints its result and returns the exit code.
 int RunOptimize(OptimizeCommand& command);

@@ -1,5 +1,6 @@
 #include "cli/proposers.h"
 
+#include "cli/duration.h"
 #include "cli/recording.h"
 #include "cli/signals.h"
 #include "llm/openai.h"
@@ -9,12 +10,22 @@
 namespace cudaagent::cli {
 namespace {
 
+ChosenProposer BuiltinFirst(const ProposerFlags& flags, ChosenProposer chosen) {
+  if (flags.no_builtin) return chosen;
+  chosen.proposer = propose::MakeBuiltinFirst(std::move(chosen.proposer));
+  chosen.builtin_first = true;
+  return chosen;
+}
+
 Result<ChosenProposer> MakeLlm(const ProposerFlags& flags, prompt::Templates templates) {
   llm::LlmConfig config;
   config.model = flags.model;
   if (!flags.base_url.empty()) config.base_url = flags.base_url;
   config.api_key_env = flags.api_key_env;
-  config.timeout_s = flags.timeout_llm_s;
+  config.idle_timeout_s = flags.timeout_llm_s;
+  auto give_up = ParseDuration(flags.llm_give_up);
+  if (!give_up) return tl::unexpected(give_up.error());
+  config.retry.give_up_s = *give_up;
   config.temperature = flags.temperature;
   config.max_output_tokens = flags.max_output_tokens;
   config.stop_requested = [] { return StopSignal() != 0; };
@@ -22,8 +33,10 @@ Result<ChosenProposer> MakeLlm(const ProposerFlags& flags, prompt::Templates tem
   if (!client) return tl::unexpected(client.error());
   ChosenProposer chosen;
   chosen.why = "llm (" + (*client)->name() + ")";
-  chosen.proposer = propose::MakeLlmProposer(std::move(*client), std::move(templates), {});
-  return chosen;
+  propose::LlmOptions options;
+  options.max_output_tokens = flags.max_output_tokens;
+  chosen.proposer = propose::MakeLlmProposer(std::move(*client), options, std::move(templates), {});
+  return BuiltinFirst(flags, std::move(chosen));
 }
 
 Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates templates) {
@@ -62,14 +75,29 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
   command.add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
       ->type_name("PATH")
       ->envname("CUDAAGENT_PROMPTS");
-  command.add_option("--timeout-llm", flags.timeout_llm_s, "Seconds for one answer")
+  command
+      .add_option("--timeout-llm", flags.timeout_llm_s,
+                  "Seconds without a byte of an answer; for --command, of its whole run")
       ->envname("CUDAAGENT_TIMEOUT_LLM")
       ->check(CLI::Range(1.0, 7200.0))
       ->capture_default_str();
+  command
+      .add_option(
+          "--llm-give-up", flags.llm_give_up,
+          "End the run, exit 3, where the LLM's endpoint has failed for this long: 90s, 10m, 2h")
+      ->envname("CUDAAGENT_LLM_GIVE_UP")
+      ->capture_default_str();
+  command.add_flag("--no-builtin", flags.no_builtin,
+                   "Ask the LLM from the first attempt on; else attempt 1 is the built-in rules' "
+                   "first candidate");
   command.add_option("--temperature", flags.temperature, "Sampling temperature; default: the server's own")
       ->envname("CUDAAGENT_TEMPERATURE")
       ->check(CLI::Range(0.0, 2.0));
-  command.add_option("--max-output-tokens", flags.max_output_tokens, "Cap on one answer; 0 = the server's own")
+  command
+      .add_option(
+          "--max-output-tokens", flags.max_output_tokens,
+          "Tokens of one answer, reasoning included, doubled once where reasoning used them up; "
+          "0 = the server's own")
       ->envname("CUDAAGENT_MAX_OUTPUT_TOKENS")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
       ->capture_default_str();
@@ -92,6 +120,7 @@ Result<ChosenProposer> MakeProposer(const ProposerFlags& flags) {
     propose::CommandConfig config;
     config.command = flags.command;
     config.timeout_s = flags.timeout_llm_s;
+    config.stop_requested = [] { return StopSignal() != 0; };
     chosen.proposer = propose::MakeCommandProposer(std::move(config), std::move(*templates), {});
     chosen.why = "command (" + flags.command + ")";
     return chosen;
@@ -101,6 +130,16 @@ Result<ChosenProposer> MakeProposer(const ProposerFlags& flags) {
                    ? "builtin, the offline rules (no model is configured: --model asks an LLM)"
                    : "builtin, the offline rules";
   return chosen;
+}
+
+Result<ChosenProposer> MakeDryProposer(const ProposerFlags& flags,
+                                       std::function<void(const prompt::Prompt&)> show) {
+  auto templates = prompt::Templates::Load(flags.prompts);
+  if (!templates) return tl::unexpected(templates.error());
+  ChosenProposer chosen;
+  chosen.why = "nobody (--dry-run)";
+  chosen.proposer = propose::MakePromptShower(std::move(show), std::move(*templates), {});
+  return BuiltinFirst(flags, std::move(chosen));
 }
 
 }  // namespace cudaagent::cli

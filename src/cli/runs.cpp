@@ -132,8 +132,10 @@ std::string AttemptJsonLine(const store::StoredAttempt& stored) {
   if (stored.proposal) {
     json["prompt"] = stored.proposal->prompt;
     json["answer"] = stored.proposal->answer;
-    json["prompt_tokens"] = stored.proposal->prompt_tokens;
-    json["completion_tokens"] = stored.proposal->completion_tokens;
+    json["usage"] = protocol::ToJson(static_cast<const Usage&>(*stored.proposal));
+    if (!stored.proposal->reasoning.empty()) json["reasoning"] = stored.proposal->reasoning;
+    if (!stored.proposal->finish_reason.empty()) json["finish_reason"] = stored.proposal->finish_reason;
+    if (!stored.proposal->prompt_hash.empty()) json["prompt_hash"] = stored.proposal->prompt_hash;
   }
   return protocol::ToText(json, -1) + "\n";
 }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "device/op_allow_list.h"
+#include "candidate/op_allow_list.h"
 #include "device/tensor_info.h"
 #include "util/text.h"
 
@@ -65,7 +65,7 @@ class Call {
   std::string SchemaNote() const { return c10::str(" Its schema: ", op_->schema(), "."); }
 
   Checked<void> Resolve() {
-    if (!IsAllowedOp(step_.op)) {
+    if (!candidate::IsAllowedOp(step_.op)) {
       return Blame(Verdict::kBadCandidate,
                    c10::str(where_, ": the op \"", step_.op,
                             "\" is not on the list of ops that plans may call.", Suggestion()));
@@ -88,7 +88,8 @@ class Call {
     constexpr std::string_view kNamespace = "aten::";
     if (!step_.op.starts_with(kNamespace)) return "";
     std::vector<std::string> names;
-    for (const std::string& op : AllowedOps()) names.push_back(op.substr(kNamespace.size()));
+    for (const std::string& op : candidate::AllowedOps())
+      names.push_back(op.substr(kNamespace.size()));
     const auto near = util::NearestName(step_.op.substr(kNamespace.size()), names);
     return near ? c10::str(" Did you mean \"", kNamespace, *near, "\"?") : "";
   }

@@ -76,6 +76,10 @@ Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
 }
 
 Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evaluation) {
+  if (candidate.fault) {
+    Blame(*candidate.fault, "propose", evaluation);
+    return false;
+  }
   const util::Stopwatch parsing;
   const auto parsed = candidate::ParseCandidate(candidate.source);
   const Checked<void> valid =

@@ -39,6 +39,49 @@ std::string Scalar(const Json& object, const char* key) {
   return value.is_number() ? value.dump() : "";
 }
 
+void AddUsage(const Json& json, Usage* usage) {
+  if (!json.contains("usage") || !json["usage"].is_object()) return;
+  const Json& told = json["usage"];
+  usage->prompt_tokens = Count(told, "prompt_tokens");
+  usage->completion_tokens = Count(told, "completion_tokens");
+  if (told.contains("prompt_tokens_details")) {
+    usage->cached_tokens = Count(told["prompt_tokens_details"], "cached_tokens");
+  }
+  if (told.contains("completion_tokens_details")) {
+    usage->reasoning_tokens = Count(told["completion_tokens_details"], "reasoning_tokens");
+  }
+}
+
+// A whole answer has a "message" in its first choice, a chunk of a stream a "delta"; the last chunk
+// may have no choices at all.
+bool Add(const Json& json, const char* part, ChatReply* reply) {
+  if (!json.is_object() || !json.contains("choices") || !json["choices"].is_array()) return false;
+  AddUsage(json, reply);
+  if (reply->request_id.empty()) reply->request_id = Text(json, "id");
+  for (const Json& choice : json["choices"]) {
+    if (!choice.is_object() || Count(choice, "index") != 0) continue;
+    if (std::string reason = Text(choice, "finish_reason"); !reason.empty()) {
+      reply->finish_reason = std::move(reason);
+    }
+    if (!choice.contains(part) || !choice[part].is_object()) continue;
+    const Json& message = choice[part];
+    reply->content += Text(message, "content");
+    reply->refusal += Text(message, "refusal");
+    for (const char* key : {"reasoning_content", "reasoning", "reasoning_details"}) {
+      const std::string reasoning = Text(message, key);
+      reply->reasoning += reasoning;
+      if (!reasoning.empty()) break;  // some servers say the same under two names
+    }
+  }
+  return true;
+}
+
+bool HasMessage(const Json& json) {
+  const Json& choices = json["choices"];
+  return !choices.empty() && choices[0].is_object() && choices[0].contains("message") &&
+         choices[0]["message"].is_object();
+}
+
 bool MeansExhausted(const ApiError& error, const Json& body) {
   static constexpr std::string_view kCodes[] = {"insufficient_quota", "billing_hard_limit_reached",
                                                 "enforced_spend_limit_reached"};
@@ -71,6 +114,8 @@ std::string RequestBody(const std::string& model, const std::vector<ChatMessage>
     body[std::string(ToString(dialect.limit))] = max_output_tokens;
   }
   if (temperature >= 0 && dialect.temperature) body["temperature"] = temperature;
+  if (dialect.stream) body["stream"] = true;
+  if (dialect.stream && dialect.stream_options) body["stream_options"] = {{"include_usage", true}};
   return body.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -79,11 +124,13 @@ std::optional<ApiError> ParseApiError(std::string_view body) {
   if (json.is_array() && !json.empty()) json = Json(json[0]);
   if (!json.is_object()) return std::nullopt;
   if (!json.contains("error") || json["error"].is_null()) {
-    // FastAPI and its like.
-    const std::string text = !Text(json, "detail").empty() ? Text(json, "detail") : "";
+    // FastAPI and its like; vLLM's older ones, {"object": "error", "message": ...}.
+    const bool whole = Text(json, "object") == "error" || Text(json, "type") == "error";
+    const std::string text = Text(json, whole ? "message" : "detail");
     if (text.empty()) return std::nullopt;
     ApiError error;
     error.message = text;
+    if (whole) error.status = Count(json, "code");
     return error;
   }
   ApiError error;
@@ -127,32 +174,25 @@ void SplitReasoning(std::string* content, std::string* reasoning) {
   *content = util::Trim(kept);
 }
 
+void Settle(ChatReply* reply) {
+  SplitReasoning(&reply->content, &reply->reasoning);
+  if (!reply->refusal.empty()) {
+    reply->finish_reason = "refusal";
+    if (reply->content.empty()) reply->content = reply->refusal;
+  }
+  if (reply->finish_reason == "max_tokens") reply->finish_reason = "length";
+}
+
 std::optional<ChatReply> ParseReply(std::string_view body) {
   const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("choices") || !json["choices"].is_array() ||
-      json["choices"].empty() || !json["choices"][0].is_object()) {
-    return std::nullopt;
-  }
-  const Json& choice = json["choices"][0];
-  if (!choice.contains("message") || !choice["message"].is_object()) return std::nullopt;
-  const Json& message = choice["message"];
   ChatReply reply;
-  reply.content = Text(message, "content");
-  for (const char* key : {"reasoning_content", "reasoning", "reasoning_details"}) {
-    if (reply.reasoning.empty()) reply.reasoning = Text(message, key);
-  }
-  SplitReasoning(&reply.content, &reply.reasoning);
-  reply.finish_reason = Text(choice, "finish_reason");
-  if (std::string refusal = Text(message, "refusal"); !refusal.empty()) {
-    reply.finish_reason = "refusal";
-    if (reply.content.empty()) reply.content = std::move(refusal);
-  }
-  if (json.contains("usage")) {
-    reply.prompt_tokens = Count(json["usage"], "prompt_tokens");
-    reply.completion_tokens = Count(json["usage"], "completion_tokens");
-  }
-  reply.request_id = Text(json, "id");
+  if (!Add(json, "message", &reply) || !HasMessage(json)) return std::nullopt;
+  Settle(&reply);
   return reply;
+}
+
+bool AddChunk(std::string_view data, ChatReply* reply) {
+  return Add(Json::parse(data, nullptr, /*allow_exceptions=*/false), "delta", reply);
 }
 
 }  // namespace cudaagent::llm

@@ -19,6 +19,8 @@ std::string_view ToString(LimitField field);
 struct Dialect {
   LimitField limit = LimitField::kMaxCompletionTokens;
   bool temperature = true;
+  bool stream = true;
+  bool stream_options = true;  // asks for the usage at the end of a stream
 };
 
 std::string RequestBody(const std::string& model, const std::vector<ChatMessage>& messages,
@@ -37,6 +39,13 @@ std::optional<ApiError> ParseApiError(std::string_view body);
 
 // nullopt: the body is no answer. Reasoning is taken out of the content.
 std::optional<ChatReply> ParseReply(std::string_view body);
+
+// Adds one chunk of a streamed answer to `reply`. Reasoning within the content stays there; see
+// SplitReasoning. False: this is no chunk.
+bool AddChunk(std::string_view data, ChatReply* reply);
+
+// Makes a refusal one, and "length" of every word for it, once an answer is whole.
+void Settle(ChatReply* reply);
 
 // Moves <think>...</think> from `content` to `reasoning`. A block that never closes is all
 // reasoning; a closing tag without an opening one makes all before it reasoning.

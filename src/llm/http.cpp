@@ -2,44 +2,64 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 
 #include "util/text.h"
+#include "util/time.h"
 
 namespace cudaagent::llm {
 namespace {
 
 constexpr size_t kMaxHeaders = 200;
+constexpr size_t kMaxErrorBytes = size_t{1} << 20;
+constexpr int kPollMillis = 100;
 
 struct EasyDeleter {
   void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
 };
+struct MultiDeleter {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
 struct ListDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
+using Easy = std::unique_ptr<CURL, EasyDeleter>;
+using Multi = std::unique_ptr<CURLM, MultiDeleter>;
 using HeaderList = std::unique_ptr<curl_slist, ListDeleter>;
 
+// What libcurl's callbacks write to.
 struct Sink {
+  const HttpRequest* request = nullptr;
   HttpReply* reply = nullptr;
-  size_t max_body_bytes = 0;
-  bool overflowed = false;
+  CURL* easy = nullptr;
+  bool hung_up = false;
+  curl_off_t moved = 0;  // bytes in both directions
+  util::Stopwatch idle;  // since the last of them
+
+  void SawBytes() { idle = util::Stopwatch(); }
 };
 
 size_t OnBody(char* data, size_t size, size_t count, void* user) {
   auto* sink = static_cast<Sink*>(user);
-  const size_t bytes = size * count;
-  if (sink->reply->body.size() + bytes > sink->max_body_bytes) {
-    sink->overflowed = true;
-    return 0;
+  const std::string_view bytes(data, size * count);
+  curl_easy_getinfo(sink->easy, CURLINFO_RESPONSE_CODE, &sink->reply->status);
+  if (sink->reply->status == 200) {
+    sink->hung_up = !sink->request->on_bytes(bytes);
+    return sink->hung_up ? 0 : bytes.size();
   }
-  sink->reply->body.append(data, bytes);
-  return bytes;
+  std::string& body = sink->reply->body;
+  body += bytes.substr(0, kMaxErrorBytes - std::min(body.size(), kMaxErrorBytes));
+  sink->hung_up = body.size() >= kMaxErrorBytes;
+  return sink->hung_up ? 0 : bytes.size();
 }
 
 size_t OnHeader(char* data, size_t size, size_t count, void* user) {
-  auto& headers = static_cast<Sink*>(user)->reply->headers;
+  auto* sink = static_cast<Sink*>(user);
+  sink->SawBytes();
+  auto& headers = sink->reply->headers;
   const std::string_view line(data, size * count);
   if (line.starts_with("HTTP/")) headers.clear();  // of a 100 Continue before the answer
   const size_t colon = line.find(':');
@@ -47,6 +67,13 @@ size_t OnHeader(char* data, size_t size, size_t count, void* user) {
     headers[util::ToLower(line.substr(0, colon))] = std::string(util::Trim(line.substr(colon + 1)));
   }
   return size * count;
+}
+
+int OnProgress(void* user, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up) {
+  auto* sink = static_cast<Sink*>(user);
+  if (down + up != sink->moved) sink->SawBytes();
+  sink->moved = down + up;
+  return 0;
 }
 
 bool IsTransient(CURLcode code) {
@@ -75,61 +102,95 @@ void Append(HeaderList* list, const std::string& line) {
   list->reset(grown);
 }
 
+void Configure(const HttpRequest& request, curl_slist* headers, char* error, Sink* sink) {
+  CURL* easy = sink->easy;
+  curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(easy, CURLOPT_POST, 1L);
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request.body.c_str());
+  curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request.total_timeout_s * 1000));
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                   static_cast<long>(request.connect_timeout_s * 1000));
+  curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "cudaagent");
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, sink);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, sink);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, sink);
+  if (request.direct) curl_easy_setopt(easy, CURLOPT_PROXY, "");
+  if (const char* roots = std::getenv("SSL_CERT_FILE"); roots != nullptr && *roots != 0) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, roots);
+  }
+}
+
+// Until the transfer ends, is silent for too long, or is to stop. CURLE_OK in the last two cases.
+CURLcode Transfer(CURLM* multi, const HttpRequest& request, const Sink& sink) {
+  for (;;) {
+    int running = 0;
+    if (curl_multi_perform(multi, &running) != CURLM_OK) return CURLE_FAILED_INIT;
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi, &left)) {
+      if (message->msg == CURLMSG_DONE) return message->data.result;
+    }
+    if (request.stop_requested && request.stop_requested()) {
+      sink.reply->end = HttpEnd::kStopped;
+      return CURLE_OK;
+    }
+    if (sink.idle.Seconds() > request.idle_timeout_s) {
+      sink.reply->failure = "no byte came for " + util::FormatSeconds(request.idle_timeout_s);
+      sink.reply->transient = true;
+      return CURLE_OK;
+    }
+    curl_multi_poll(multi, nullptr, 0, kPollMillis, nullptr);
+  }
+}
+
 }  // namespace
 
 HttpReply Post(const HttpRequest& request) {
   static std::once_flag once;
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   HttpReply reply;
-  std::unique_ptr<CURL, EasyDeleter> easy(curl_easy_init());
-  if (!easy) {
+  HeaderList headers;
+  Easy easy(curl_easy_init());
+  Multi multi(curl_multi_init());
+  if (!easy || !multi) {
     reply.failure = "libcurl did not start";
     return reply;
   }
-  HeaderList headers;
   Append(&headers, "Content-Type: application/json");
-  Append(&headers, "Accept: application/json");
+  Append(&headers, "Accept: application/json, text/event-stream");
   Append(&headers, "Expect:");
   if (request.bearer != nullptr && !request.bearer->empty()) {
     Append(&headers, "Authorization: Bearer " + request.bearer->Reveal());
   }
-  Sink sink{&reply, request.max_body_bytes, false};
+  Sink sink;
+  sink.request = &request;
+  sink.reply = &reply;
+  sink.easy = easy.get();
   char error[CURL_ERROR_SIZE] = "";
-  CURL* handle = easy.get();
-  curl_easy_setopt(handle, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
-  curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
-  curl_easy_setopt(handle, CURLOPT_POST, 1L);
-  curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE,
-                   static_cast<curl_off_t>(request.body.size()));
-  curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.body.c_str());
-  curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, static_cast<long>(request.timeout_s * 1000));
-  curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS,
-                   static_cast<long>(request.connect_timeout_s * 1000));
-  curl_easy_setopt(handle, CURLOPT_ACCEPT_ENCODING, "");
-  curl_easy_setopt(handle, CURLOPT_USERAGENT, "cudaagent");
-  curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, error);
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, OnBody);
-  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &sink);
-  curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, OnHeader);
-  curl_easy_setopt(handle, CURLOPT_HEADERDATA, &sink);
-  if (request.direct) curl_easy_setopt(handle, CURLOPT_PROXY, "");
-  if (const char* roots = std::getenv("SSL_CERT_FILE"); roots != nullptr && *roots != 0) {
-    curl_easy_setopt(handle, CURLOPT_CAINFO, roots);
-  }
-  const CURLcode code = curl_easy_perform(handle);
-  if (code == CURLE_OK) {
-    curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &reply.status);
-    return reply;
-  }
-  if (sink.overflowed) {
-    reply.failure = "its answer is larger than " + util::FormatBytes(request.max_body_bytes);
-  } else {
+  Configure(request, headers.get(), error, &sink);
+  curl_multi_add_handle(multi.get(), easy.get());
+  reply.end = HttpEnd::kWhole;
+  const CURLcode code = Transfer(multi.get(), request, sink);
+  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &reply.status);
+  curl_multi_remove_handle(multi.get(), easy.get());
+  if (sink.hung_up) {
+    reply.end = HttpEnd::kHungUp;
+  } else if (code != CURLE_OK) {
     reply.failure = error[0] != 0 ? error : curl_easy_strerror(code);
     reply.transient = IsTransient(code);
   }
+  if (!reply.failure.empty()) reply.end = HttpEnd::kFailed;
   return reply;
 }
 

@@ -1,5 +1,6 @@
 // OpenAI's chat completions over HTTP, which vLLM, llama.cpp, Ollama (/v1), DeepSeek, OpenRouter
-// and many others speak too. Non-streaming. libcurl is initialised when the first client is made.
+// and many others speak too. Answers are streamed; a server that does not stream is understood as
+// well.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "cudaagent/llm_client.h"
 #include "cudaagent/result.h"
+#include "llm/retry.h"
 #include "llm/secret.h"
 
 namespace cudaagent::llm {
@@ -18,17 +20,15 @@ inline constexpr const char* kDefaultKeyEnv = "OPENAI_API_KEY";
 struct LlmConfig {
   std::string model;                       // required: "gpt-5", "qwen3-coder", ...
   std::string base_url = kDefaultBaseUrl;  // up to and without "/chat/completions"
-  std::string api_key_env;  // empty = OPENAI_API_KEY, for the default host and loopback
-  double timeout_s = 600;   // of one request, all bytes included
+  std::string api_key_env;        // empty = OPENAI_API_KEY, for the default host and loopback
+  double idle_timeout_s = 600;    // without a byte
+  double total_timeout_s = 3600;  // of one request: a server may send keep-alives for ever
   double connect_timeout_s = 10;
-  int max_retries = 5;      // beyond the first try
-  double retry_base_s = 1;  // full jitter: a random wait below min(cap, base * 2^n)
-  double retry_cap_s = 60;
-  double retry_after_cap_s = 120;     // a server that asks for a longer pause is given up on
+  RetryLimits retry;
   int64_t max_output_tokens = 32768;  // 0 = the server's own limit
   double temperature = -1;            // below 0 = the server's own
-  size_t max_body_bytes = size_t{32} << 20;
-  std::function<bool()> stop_requested;  // asked between tries and while waiting; may be empty
+  size_t max_answer_bytes = size_t{32} << 20;
+  std::function<bool()> stop_requested;  // asked ten times a second; may be empty
 };
 
 // The key is sent to the default host and to loopback; with `api_key_env` named, to wherever

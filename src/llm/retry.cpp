@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "util/text.h"
+
 namespace cudaagent::llm {
 namespace {
 
@@ -41,6 +43,24 @@ std::optional<double> RequestedWait(const std::map<std::string, std::string>& he
 
 double BackoffSeconds(int attempt, double base_s, double cap_s, double uniform) {
   return uniform * std::min(cap_s, base_s * std::pow(2.0, std::min(attempt, 30)));
+}
+
+std::optional<double> Breaker::Failed(std::optional<double> requested_s, double uniform,
+                                      std::string* why) {
+  if (failures_++ == 0) failing_ = util::Stopwatch();
+  const double wait = requested_s
+                          ? *requested_s
+                          : BackoffSeconds(failures_ - 1, limits_.base_s, limits_.cap_s, uniform);
+  const double elapsed = failing_.Seconds();
+  if (failures_ < limits_.max_tries && elapsed + wait <= limits_.give_up_s) return wait;
+  *why = "Gave up after " + std::to_string(failures_) +
+         (failures_ == 1 ? " try" : " tries in " + util::FormatSeconds(elapsed));
+  if (failures_ < limits_.max_tries) {
+    if (requested_s) *why += ": it asks to wait " + util::FormatSeconds(wait);
+    *why += "; --llm-give-up is " + util::FormatSeconds(limits_.give_up_s);
+  }
+  *why += ".";
+  return std::nullopt;
 }
 
 }  // namespace cudaagent::llm

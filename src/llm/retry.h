@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "llm/http.h"
+#include "util/time.h"
 
 namespace cudaagent::llm {
 
@@ -19,5 +19,28 @@ std::optional<double> RequestedWait(const std::map<std::string, std::string>& he
 
 // "Full jitter": uniform in [0, min(cap, base * 2^attempt)]. `uniform` is in [0, 1).
 double BackoffSeconds(int attempt, double base_s, double cap_s, double uniform);
+
+struct RetryLimits {
+  int max_tries = 20;  // in a row without an answer
+  double base_s = 1;   // full jitter: a random wait below min(cap, base * 2^n)
+  double cap_s = 60;
+  double give_up_s = 300;  // after the first failure in a row no try begins later than this
+};
+
+// The circuit breaker: counts an endpoint's failures in a row and says when there were too many.
+class Breaker {
+ public:
+  explicit Breaker(RetryLimits limits) : limits_(limits) {}
+
+  void Succeeded() { failures_ = 0; }
+  // A try failed. Seconds to wait before the next, or nullopt where there is to be none: `why` then
+  // tells in a sentence. `requested_s` is the server's own wish. `uniform` is in [0, 1).
+  std::optional<double> Failed(std::optional<double> requested_s, double uniform, std::string* why);
+
+ private:
+  RetryLimits limits_;
+  int failures_ = 0;
+  util::Stopwatch failing_;  // since the first of them
+};
 
 }  // namespace cudaagent::llm

@@ -77,13 +77,18 @@ void Secret::Wipe() {
   value_.clear();
 }
 
-std::string Secret::Redact(std::string_view text) const {
-  std::string redacted(text);
+std::string Secret::Without(std::string_view text) const {
+  std::string cleaned(text);
   if (value_.size() >= kMinKeyBytes) {
-    ReplaceAll(&redacted, value_);
-    ReplaceAll(&redacted, PercentEncoded(value_));
+    ReplaceAll(&cleaned, value_);
+    ReplaceAll(&cleaned, PercentEncoded(value_));
   }
-  for (std::string_view prefix : {"sk-", "AIza", "gsk_", "xai-", "hf_"}) {
+  return cleaned;
+}
+
+std::string Secret::Redact(std::string_view text) const {
+  std::string redacted = Without(text);
+  for (std::string_view prefix : {"sk-", "AIza", "gsk_", "xai-", "hf_", "nvapi-", "ghp_"}) {
     RedactAfter(&redacted, prefix, false);
   }
   for (std::string_view prefix : {"Bearer ", "bearer ", "api_key=", "key="}) {

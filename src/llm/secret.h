@@ -20,8 +20,10 @@ class Secret {
 
   bool empty() const { return value_.empty(); }
   const std::string& Reveal() const { return value_; }
-  // `text` with every occurrence of the key, also percent-encoded, and everything else that looks
-  // like a key ("sk-...", "Bearer ...") replaced by "[redacted]".
+  // `text` with every occurrence of the key, also percent-encoded, replaced by "[redacted]".
+  std::string Without(std::string_view text) const;
+  // Without(), and everything else that looks like a key ("sk-...", "Bearer ...") replaced too. For
+  // messages: in an answer it would harm code.
   std::string Redact(std::string_view text) const;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "candidate/op_allow_list.h"
 #include "graph/graph.h"
 #include "prompt/device_facts.h"
 #include "prompt/figures.h"
@@ -140,19 +141,34 @@ std::string Task(const ProposalContext& context) {
       !context.history.empty() && context.history.back().evaluation.verdict != Verdict::kOk;
   if (failed) {
     return "The last attempt failed. Repair it if its idea is good, else take another way from the "
-           "best "
-           "one. Answer with the whole file.";
+           "best one. Answer with the whole file.";
   }
   return "Write a candidate that is faster than the best so far. Change what costs the most time "
-         "first. "
-         "Answer with the whole file.";
+         "first. Answer with the whole file.";
+}
+
+// The whole list, as the worker has it: "  abs add add_ ...", in lines of about a hundred.
+std::string OpNames() {
+  constexpr size_t kNamespace = std::string_view("aten::").size();
+  std::string text, line = " ";
+  for (const std::string& op : candidate::AllowedOps()) {
+    if (line.size() + op.size() - kNamespace > 130) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += " " + op.substr(kNamespace);
+  }
+  return text + line;
 }
 
 }  // namespace
 
+int64_t EstimateTokens(std::string_view text) { return static_cast<int64_t>(text.size() + 3) / 4; }
+
 Result<Prompt> BuildPrompt(const Templates& templates, const ProposalContext& context,
                            const PromptOptions& options) {
-  auto system = Fill(templates.Text("system.md"), {{"example", templates.Text("example.cu")}});
+  auto system = Fill(templates.Text("system.md"),
+                     {{"example", templates.Text("example.cu")}, {"ops", OpNames()}});
   if (!system) return tl::unexpected(system.error());
   auto user = Fill(templates.Text("user.md"),
                    {{"settings", Settings(context.spec)},

@@ -26,21 +26,12 @@ std::string NoteOf(std::string_view answer) {
 
 }  // namespace
 
-Proposal ToProposal(std::string answer, const std::string& origin, bool cut_off) {
-  Proposal proposal;
-  proposal.candidate.origin = origin;
-  proposal.candidate.note = NoteOf(answer);
-  proposal.cut_off = cut_off;
+void FillFromAnswer(std::string answer, const std::string& origin, Proposal* proposal) {
+  proposal->candidate.origin = origin;
+  proposal->candidate.note = NoteOf(answer);
   auto found = candidate::ExtractCandidate(answer);
-  const bool bare = found && answer.find("```") == std::string::npos;
-  if (bare && cut_off) {
-    // As the block that was never closed, which is what it is.
-    proposal.candidate.source = "```cuda\n" + answer;
-  } else {
-    proposal.candidate.source = found ? std::move(*found) : answer;
-  }
-  proposal.answer = std::move(answer);
-  return proposal;
+  proposal->candidate.source = found ? std::move(*found) : answer;
+  proposal->answer = std::move(answer);
 }
 
 }  // namespace cudaagent::propose

@@ -32,8 +32,10 @@ class CommandProposer : public Proposer {
     auto answer = Run(prompt->Text());
     if (!answer) return tl::unexpected(answer.error());
     if (util::Trim(*answer).empty()) return std::nullopt;
-    Proposal proposal = ToProposal(util::SanitiseUtf8(*answer), name(), false);
+    Proposal proposal;
+    FillFromAnswer(util::SanitiseUtf8(*answer), name(), &proposal);
     proposal.prompt = prompt->Text();
+    proposal.prompt_hash = templates_.Hash();
     return proposal;
   }
 
@@ -61,6 +63,10 @@ class CommandProposer : public Proposer {
     const auto deadline = util::Deadline::After(config_.timeout_s);
     std::optional<util::Death> death;
     while (!(death = process->Wait(kPollSeconds))) {
+      if (config_.stop_requested && config_.stop_requested()) {
+        (void)process->Kill(kKillSeconds);
+        return Fail(ErrorCode::kCancelled, "Stopped while the proposer command ran.");
+      }
       if (deadline.Passed()) {
         (void)process->Kill(kKillSeconds);
         return Failed("did not end within " + util::FormatSeconds(config_.timeout_s), err);

@@ -1,6 +1,9 @@
-// The proposers: a language model, a command of the user's, the built-in rules, and a recording of one.
+// The proposers: a language model, a command of the user's, the built-in rules, a recording of one; and
+// what is put before or in place of one.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,9 +15,16 @@
 
 namespace cudaagent::propose {
 
-// Asks `client`. An answer without a usable candidate is a Proposal whose source is the answer.
-// Three refusals or empty answers in a row are kLlm.
-std::unique_ptr<Proposer> MakeLlmProposer(std::unique_ptr<LlmClient> client,
+struct LlmOptions {
+  int64_t max_output_tokens = 32768;  // of one answer, reasoning included; 0 = the server's own
+};
+
+// Asks `client`. An answer that was cut at its output limit is continued once, or asked for once
+// more with twice the limit where reasoning used all of it; half a file is never a candidate. A
+// refusal, an answer cut off twice and an answer without text are proposals with a fault; an answer
+// without a usable file is one whose source is the answer. Three refusals or empty answers in a row
+// are kLlm. Usage that the server does not tell is estimated.
+std::unique_ptr<Proposer> MakeLlmProposer(std::unique_ptr<LlmClient> client, LlmOptions llm,
                                           prompt::Templates templates,
                                           prompt::PromptOptions options);
 
@@ -22,11 +32,12 @@ struct CommandConfig {
   std::string command;  // run by /bin/sh -c; prompt on stdin, answer on stdout
   double timeout_s = 600;
   size_t max_answer_bytes = size_t{8} << 20;
+  std::function<bool()> stop_requested;  // asked while it runs; may be empty
 };
 
 // The command inherits the environment and stderr is kept for messages only. Not exiting 0, a
-// timeout and an answer over the cap are kLlm. An empty answer with exit 0 means there is nothing
-// more to propose.
+// timeout and an answer over the cap are kLlm, being told to stop is kCancelled. An empty answer
+// with exit 0 means there is nothing more to propose.
 std::unique_ptr<Proposer> MakeCommandProposer(CommandConfig config, prompt::Templates templates,
                                               prompt::PromptOptions options);
 
@@ -44,5 +55,13 @@ struct Recording {
 // the recorded one byte for byte, or an attempt beyond the recording, is kUsage and says where.
 std::unique_ptr<Proposer> MakeReplayProposer(Recording recording, prompt::Templates templates,
                                              prompt::PromptOptions options);
+// The built-in rules' first candidate, unless the history holds one, then `next` alone, whose name
+// it has. Rules that fail or have nothing to say are passed over.
+std::unique_ptr<Proposer> MakeBuiltinFirst(std::unique_ptr<Proposer> next);
+
+// Builds the prompt that a model would get, hands it to `show`, and proposes nothing.
+std::unique_ptr<Proposer> MakePromptShower(std::function<void(const prompt::Prompt&)> show,
+                                           prompt::Templates templates,
+                                           prompt::PromptOptions options);
 
 }  // namespace cudaagent::propose

@@ -49,10 +49,10 @@ class ReplayProposer : public Proposer {
               "Replay: the prompt of attempt {} is not the recorded one. First difference in {}.",
               number, FirstDifference(recorded.prompt, asked)));
     }
-    Proposal proposal = ToProposal(recorded.answer, recorded.candidate.origin, recorded.cut_off);
-    proposal.prompt = asked;
-    proposal.prompt_tokens = recorded.prompt_tokens;
-    proposal.completion_tokens = recorded.completion_tokens;
+    Proposal proposal = recorded;
+    if (!recorded.candidate.fault) {
+      FillFromAnswer(recorded.answer, recorded.candidate.origin, &proposal);
+    }
     return proposal;
   }
 

@@ -7,6 +7,7 @@
 #include "cudaagent/evaluation.h"
 #include "cudaagent/options.h"
 #include "cudaagent/problem.h"
+#include "cudaagent/usage.h"
 #include "protocol/json_archive.h"
 
 namespace cudaagent::protocol {
@@ -103,6 +104,13 @@ void Describe(auto& a, Is<Timing> auto& v) {
   a.Figure("kernels", v.kernels);
   a("clock", v.clock);
   a.Require(v.median_ms >= 0 && std::isfinite(v.median_ms), "a finite time, not negative");
+}
+
+void Describe(auto& a, Is<Usage> auto& v) {
+  a("prompt_tokens", v.prompt_tokens);
+  a("completion_tokens", v.completion_tokens);
+  a("reasoning_tokens", v.reasoning_tokens);
+  a("cached_tokens", v.cached_tokens);
 }
 
 void Describe(auto& a, Is<Speedup> auto& v) {

@@ -33,6 +33,7 @@ nlohmann::json ToJson(const Evaluation& evaluation) { return Document(evaluation
 nlohmann::json ToJson(const ProblemInfo& problem) { return Document(problem); }
 nlohmann::json ToJson(const ProblemSpec& spec) { return Document(spec); }
 nlohmann::json ToJson(const Timing& timing) { return Writer::Json(timing); }
+nlohmann::json ToJson(const Usage& usage) { return Writer::Json(usage); }
 
 Result<Evaluation> EvaluationFromJson(const nlohmann::json& json) {
   return FromDocument<Evaluation>(json, "evaluation");

@@ -8,6 +8,7 @@
 #include "cudaagent/evaluation.h"
 #include "cudaagent/problem.h"
 #include "cudaagent/result.h"
+#include "cudaagent/usage.h"
 
 namespace cudaagent::protocol {
 
@@ -19,6 +20,7 @@ nlohmann::json ToJson(const Evaluation& evaluation);
 nlohmann::json ToJson(const ProblemInfo& problem);
 nlohmann::json ToJson(const ProblemSpec& spec);
 nlohmann::json ToJson(const Timing& timing);
+nlohmann::json ToJson(const Usage& usage);
 Result<Evaluation> EvaluationFromJson(const nlohmann::json& json);
 Result<ProblemInfo> ProblemInfoFromJson(const nlohmann::json& json);
 Result<ProblemSpec> ProblemSpecFromJson(const nlohmann::json& json);

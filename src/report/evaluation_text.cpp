@@ -106,13 +106,18 @@ std::string AttemptLine(const Attempt& attempt, bool new_best) {
   const Evaluation& e = attempt.evaluation;
   std::string line = fmt::format("attempt {:<3} {:<8} {}", attempt.number, attempt.candidate.origin,
                                  ToString(e.verdict));
-  if (e.verdict != Verdict::kOk) return line + ": " + e.message;
+  const std::string tokens = attempt.usage.total_tokens() > 0
+                                 ? fmt::format("  {}+{} tokens", attempt.usage.prompt_tokens,
+                                               attempt.usage.completion_tokens)
+                                 : "";
+  if (e.verdict != Verdict::kOk) return line + ": " + e.message + tokens;
   if (e.candidate) {
     line += fmt::format("  {}{:.4f} ms", e.estimated ? "~" : "", e.candidate->median_ms);
   }
   if (e.speedup_eager) line += "  eager " + SpeedupText(*e.speedup_eager, e.estimated);
   if (e.speedup_compile) line += "  compile " + SpeedupText(*e.speedup_compile, e.estimated);
   if (e.reward) line += fmt::format("  reward {:g}", *e.reward);
+  line += tokens;
   if (!attempt.candidate.note.empty()) line += "  " + attempt.candidate.note;
   return line + (new_best ? "  (best so far)" : "");
 }

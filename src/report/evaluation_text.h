@@ -14,7 +14,8 @@ namespace cudaagent::report {
 // the worst mismatch, resources, device and protocol. Ends in a newline.
 std::string EvaluationText(const Evaluation& evaluation);
 
-// One line of progress: "attempt 3   builtin  ok  0.5120 ms  eager 2.10x [2.05, 2.14]  reward 3  (best so far)".
+// One line of progress: "attempt 3   builtin  ok  0.5120 ms  eager 2.10x [2.05, 2.14]  reward 3
+// 5120+812 tokens  (best so far)".
 std::string AttemptLine(const Attempt& attempt, bool new_best);
 
 // "2.10x [2.05, 2.14]", with "~" before it where it is an estimate.

@@ -36,7 +36,8 @@ class Loop {
         return;
       }
       if (!proposal->has_value()) {
-        outcome_.reason = StopReason::kExhausted;
+        outcome_.reason =
+            limits_.max_tokens && TokensUsed() > 0 ? StopReason::kTokens : StopReason::kExhausted;
         return;
       }
       if (!Judge((*proposal)->candidate, &**proposal)) return;
@@ -46,7 +47,8 @@ class Loop {
   Result<std::optional<Proposal>> Propose() {
     const int number = static_cast<int>(outcome_.attempts.size());
     if (observer_.on_propose) observer_.on_propose(number, proposer_.name());
-    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}};
+    ProposalContext context{spec_, evaluator_.problem(), outcome_.attempts, best(), {}, {}};
+    if (limits_.max_tokens) context.tokens_left = *limits_.max_tokens - TokensUsed();
     if (!outcome_.attempts.empty()) context.device = outcome_.attempts.back().evaluation.device;
     return proposer_.Propose(context);
   }
@@ -60,6 +62,7 @@ class Loop {
     attempt.parent = outcome_.best;
     attempt.candidate = candidate;
     attempt.evaluation = std::move(*evaluation);
+    if (proposal != nullptr) attempt.usage = *proposal;
     if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
     attempt.elapsed_s = Elapsed();
     const bool new_best = IsNewBest(attempt);
@@ -94,6 +97,9 @@ class Loop {
       return Reached(StopReason::kPatience);
     }
     if (limits_.max_seconds && Elapsed() >= *limits_.max_seconds) return Reached(StopReason::kTime);
+    if (limits_.max_tokens && TokensUsed() >= *limits_.max_tokens) {
+      return Reached(StopReason::kTokens);
+    }
     return false;
   }
 
@@ -105,6 +111,11 @@ class Loop {
 
   double Elapsed() const {
     return earlier_s_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  int64_t TokensUsed() const {
+    Usage used;
+    for (const Attempt& attempt : outcome_.attempts) used += attempt.usage;
+    return used.total_tokens();
   }
   const Attempt* best() const {
     return outcome_.best < 0 ? nullptr : &outcome_.attempts[outcome_.best];
@@ -146,6 +157,8 @@ std::string ToString(StopReason reason) {
     case StopReason::kPatience: return "no better kernel for --patience attempts";
     case StopReason::kTarget: return "target speedup reached";
     case StopReason::kTime: return "time limit reached";
+    case StopReason::kTokens:
+      return "token budget used up";
     case StopReason::kExhausted: return "the proposer has nothing more to propose";
     case StopReason::kInterrupted: return "interrupted";
   }

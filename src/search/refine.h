@@ -19,9 +19,10 @@ struct Limits {
   int patience = 0;                      // stop after this many in a row without a new best; 0 = never
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
   std::optional<double> max_seconds;     // over all sittings; checked before each proposal
+  std::optional<int64_t> max_tokens;     // of all calls of a language model; binds before a call
 };
 
-enum class StopReason { kAttempts, kPatience, kTarget, kTime, kExhausted, kInterrupted };
+enum class StopReason { kAttempts, kPatience, kTarget, kTime, kTokens, kExhausted, kInterrupted };
 std::string ToString(StopReason reason);
 // The reason of these words, as ToString gives them.
 std::optional<StopReason> StopReasonOf(const std::string& words);

@@ -58,14 +58,19 @@ Result<void> InsertEvaluation(Database& database, const Attempt& attempt) {
 }
 
 Result<void> InsertExchange(Database& database, int number, const Proposal& proposal) {
-  auto insert = database.Prepare("INSERT INTO exchange VALUES (?, ?, ?, ?, ?, ?)");
+  auto insert = database.Prepare("INSERT INTO exchange VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   if (insert) {
     insert->Bind(int64_t{number})
         .Bind(proposal.prompt)
         .Bind(proposal.answer)
-        .Bind(int64_t{proposal.cut_off})
+        .Bind(proposal.reasoning)
+        .Bind(proposal.finish_reason)
+        .Bind(proposal.prompt_hash)
+        .Bind(proposal.candidate.fault ? proposal.candidate.fault->message : std::string())
         .Bind(proposal.prompt_tokens)
-        .Bind(proposal.completion_tokens);
+        .Bind(proposal.completion_tokens)
+        .Bind(proposal.reasoning_tokens)
+        .Bind(proposal.cached_tokens);
   }
   return Execute(insert);
 }
@@ -192,7 +197,8 @@ Result<void> RunDatabase::ReadDescription(StoredRun* run) {
 Result<void> RunDatabase::ReadAttempts(StoredRun* run) {
   auto select = database_.Prepare(
       "SELECT number, parent, origin, note, source, feedback, new_best, a.elapsed_s, json, "
-      "x.attempt, prompt, answer, cut_off, prompt_tokens, completion_tokens FROM attempt a "
+      "x.attempt, prompt, answer, reasoning, finish_reason, prompt_hash, fault, prompt_tokens, "
+      "completion_tokens, reasoning_tokens, cached_tokens FROM attempt a "
       "JOIN evaluation e ON e.attempt = number LEFT JOIN exchange x ON x.attempt = number "
       "ORDER BY number");
   if (!select) return tl::unexpected(select.error());
@@ -221,9 +227,16 @@ Result<void> RunDatabase::ReadAttempts(StoredRun* run) {
       proposal.candidate = attempt.candidate;
       proposal.prompt = select->Text(10);
       proposal.answer = select->Text(11);
-      proposal.cut_off = select->Integer(12) != 0;
-      proposal.prompt_tokens = select->Integer(13);
-      proposal.completion_tokens = select->Integer(14);
+      proposal.reasoning = select->Text(12);
+      proposal.finish_reason = select->Text(13);
+      proposal.prompt_hash = select->Text(14);
+      const std::string fault = select->Text(15);
+      if (!fault.empty()) proposal.candidate.fault = Fault{Verdict::kBadCandidate, fault};
+      proposal.prompt_tokens = select->Integer(16);
+      proposal.completion_tokens = select->Integer(17);
+      proposal.reasoning_tokens = select->Integer(18);
+      proposal.cached_tokens = select->Integer(19);
+      attempt.usage = proposal;
     }
     run->elapsed_s = std::max(run->elapsed_s, attempt.elapsed_s);
   }

@@ -53,10 +53,14 @@ Files AttemptFiles(const Attempt& attempt, const Proposal* proposal) {
     files.emplace_back("prompt.md", proposal->prompt);
   if (proposal != nullptr && !proposal->answer.empty())
     files.emplace_back("answer.md", proposal->answer);
-  if (proposal != nullptr && proposal->prompt_tokens + proposal->completion_tokens > 0) {
-    json["usage"] = {{"prompt_tokens", proposal->prompt_tokens},
-                     {"completion_tokens", proposal->completion_tokens}};
-  }
+  if (proposal != nullptr && !proposal->reasoning.empty())
+    files.emplace_back("reasoning.md", proposal->reasoning);
+  if (proposal != nullptr && !proposal->finish_reason.empty())
+    json["finish_reason"] = proposal->finish_reason;
+  if (proposal != nullptr && !proposal->prompt_hash.empty())
+    json["prompt_hash"] = proposal->prompt_hash;
+  if (proposal != nullptr && proposal->total_tokens() > 0)
+    json["usage"] = protocol::ToJson(static_cast<const Usage&>(*proposal));
   // Last, so that a folder with an evaluation is whole.
   files.emplace_back("evaluation.json", Page(json));
   return files;

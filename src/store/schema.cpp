@@ -48,9 +48,14 @@ CREATE TABLE exchange (         -- what the proposer was asked and answered; non
   attempt INTEGER PRIMARY KEY REFERENCES attempt (number),
   prompt TEXT NOT NULL,
   answer TEXT NOT NULL,
-  cut_off INTEGER NOT NULL,     -- the answer ended at a limit
+  reasoning TEXT NOT NULL,
+  finish_reason TEXT NOT NULL,
+  prompt_hash TEXT NOT NULL,    -- of the templates the prompt was made from
+  fault TEXT NOT NULL,          -- why the answer is no candidate (a refusal, cut off); else empty
   prompt_tokens INTEGER NOT NULL,
-  completion_tokens INTEGER NOT NULL
+  completion_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL
 ) STRICT;
 )sql",
 };

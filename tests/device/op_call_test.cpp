@@ -8,9 +8,9 @@
 #include <limits>
 #include <set>
 
+#include "candidate/op_allow_list.h"
 #include "candidate/validate.h"
 #include "device/fake_device.h"
-#include "device/op_allow_list.h"
 
 namespace cudaagent::device {
 namespace {
@@ -235,9 +235,9 @@ TEST_F(OpCallTest, TellsMemoryThatRanOutFromABadArgument) {
 TEST(OpAllowListTest, ListsOnlyOpsThatTorchHas) {
   std::set<std::string> known;
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) known.insert(name.name);
-  for (const std::string& op : AllowedOps()) EXPECT_TRUE(known.contains(op)) << op;
-  EXPECT_TRUE(IsAllowedOp("aten::linear"));
-  EXPECT_FALSE(IsAllowedOp("linear"));
+  for (const std::string& op : candidate::AllowedOps()) EXPECT_TRUE(known.contains(op)) << op;
+  EXPECT_TRUE(candidate::IsAllowedOp("aten::linear"));
+  EXPECT_FALSE(candidate::IsAllowedOp("linear"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -61,6 +62,38 @@ class ScriptedLlm {
                  {"message", {{"role", "assistant"}, {"content", content}}},
                  {"finish_reason", finish}}}},
               {"usage", {{"prompt_tokens", 11}, {"completion_tokens", 7}}}}}};
+  }
+
+  // One event of a stream.
+  static std::string Event(const nlohmann::json& data) { return "data: " + data.dump() + "\n\n"; }
+
+  // The same answer in chunks of a few characters, as servers stream it. `usage` comes last.
+  static nlohmann::json Streamed(const std::string& content, const std::string& finish = "stop",
+                                 const nlohmann::json& usage = {{"prompt_tokens", 11},
+                                                                {"completion_tokens", 7}}) {
+    const auto chunk = [](const nlohmann::json& delta, const nlohmann::json& reason) {
+      return Event({{"id", "chat-1"},
+                    {"object", "chat.completion.chunk"},
+                    {"choices", {{{"index", 0}, {"delta", delta}, {"finish_reason", reason}}}},
+                    {"usage", nullptr}});
+    };
+    nlohmann::json pieces = {chunk({{"role", "assistant"}, {"content", ""}}, nullptr)};
+    const size_t step = std::max<size_t>(1, content.size() / 50);
+    for (size_t at = 0; at < content.size(); at += step) {
+      pieces.push_back(chunk({{"content", content.substr(at, step)}}, nullptr));
+    }
+    pieces.push_back(chunk(nlohmann::json::object(), finish));
+    pieces.push_back(
+        Event({{"id", "chat-1"}, {"choices", nlohmann::json::array()}, {"usage", usage}}));
+    pieces.push_back("data: [DONE]\n\n");
+    return {{"stream", pieces}};
+  }
+
+  // A streamed answer without its last pieces, its end among them.
+  static nlohmann::json CutShort(nlohmann::json streamed) {
+    auto& pieces = streamed["stream"];
+    for (int i = 0; i < 5 && pieces.size() > 1; ++i) pieces.erase(pieces.size() - 1);
+    return streamed;
   }
 
  private:

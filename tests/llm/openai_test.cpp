@@ -22,15 +22,15 @@ LlmConfig Config(const ScriptedLlm& server) {
   LlmConfig config;
   config.model = "tiny";
   config.base_url = server.base_url();
-  config.retry_base_s = 0.001;
-  config.timeout_s = 20;
+  config.retry.base_s = 0.001;
+  config.idle_timeout_s = 20;
   return config;
 }
 
 Result<ChatReply> Ask(const LlmConfig& config) {
   auto client = MakeOpenAiClient(config);
   if (!client) return tl::unexpected(client.error());
-  return (*client)->Chat({{"system", "be brief"}, {"user", "hello \xff"}});
+  return (*client)->Chat({{"system", "be brief"}, {"user", "hello \xff"}}, 0);
 }
 
 json Error(int status, const std::string& code, const std::string& message,
@@ -62,6 +62,8 @@ TEST_F(OpenAiClientTest, SendsTheMessagesAndReadsTheAnswer) {
   EXPECT_FALSE(requests[0]["headers"].contains("authorization"));
   EXPECT_EQ(requests[0]["body"], json({{"model", "tiny"},
                                        {"max_completion_tokens", 32768},
+                                       {"stream", true},
+                                       {"stream_options", {{"include_usage", true}}},
                                        {"messages",
                                         {{{"role", "system"}, {"content", "be brief"}},
                                          {{"role", "user"}, {"content", "hello \xEF\xBF\xBD"}}}}}));
@@ -82,7 +84,7 @@ TEST_F(OpenAiClientTest, ReadsEveryShapeOfAnswer) {
                       ScriptedLlm::Answer("<think>plan</think>\nanswer")});
   auto client = MakeOpenAiClient(Config(server));
   ASSERT_TRUE(client);
-  auto ask = [&] { return *(*client)->Chat({{"user", "?"}}); };
+  auto ask = [&] { return *(*client)->Chat({{"user", "?"}}, 0); };
   ChatReply reply = ask();
   EXPECT_EQ(reply.content, "");
   EXPECT_EQ(reply.finish_reason, "content_filter");
@@ -114,7 +116,6 @@ TEST_F(OpenAiClientTest, AsksAgainAfterPassingTroubles) {
   script.push_back(ScriptedLlm::Answer("at last"));
   ScriptedLlm server(script);
   LlmConfig config = Config(server);
-  config.max_retries = 20;
   auto reply = Ask(config);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->content, "at last");
@@ -147,10 +148,11 @@ TEST_F(OpenAiClientTest, GivesUpAfterItsRetries) {
   for (int i = 0; i < 5; ++i) script.push_back(Error(503, "overloaded", "busy"));
   ScriptedLlm server(script);
   LlmConfig config = Config(server);
-  config.max_retries = 2;
+  config.retry.max_tries = 3;
   auto reply = Ask(config);
   ASSERT_FALSE(reply);
-  EXPECT_THAT(reply.error().message, HasSubstr("503 (overloaded): busy. Gave up after 3 tries."));
+  EXPECT_THAT(reply.error().message,
+              HasSubstr("503 (overloaded): busy. Gave up after 3 tries in "));
   EXPECT_EQ(server.requests().size(), 3u);
 }
 
@@ -165,7 +167,7 @@ TEST_F(OpenAiClientTest, WaitsAsLongAsTheServerAsks) {
   busy["headers"] = {{"retry-after", "7200"}};
   ScriptedLlm closed({busy, ScriptedLlm::Answer("unreached")});
   EXPECT_THAT(Ask(Config(closed)).error().message,
-              HasSubstr("It asks to wait 2 h, longer than the 2 min that are waited for."));
+              HasSubstr("Gave up after 1 try: it asks to wait 2 h; --llm-give-up is 5 min."));
 }
 
 TEST_F(OpenAiClientTest, TimesOutASilentServer) {
@@ -175,7 +177,7 @@ TEST_F(OpenAiClientTest, TimesOutASilentServer) {
   const json quick = ScriptedLlm::Answer("quick");
   ScriptedLlm server({slow, quick, quick, quick, quick});
   LlmConfig config = Config(server);
-  config.timeout_s = 1;
+  config.idle_timeout_s = 1;
   auto reply = Ask(config);
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(reply->content, "quick");
@@ -196,37 +198,44 @@ TEST_F(OpenAiClientTest, StopsWhenAskedTo) {
 TEST_F(OpenAiClientTest, LearnsWhichParametersTheServerTakes) {
   ScriptedLlm server({Error(400, "unsupported_parameter", "nope", "max_completion_tokens"),
                       Error(400, "", "Unsupported value: 'temperature' must be 1"),
-                      Error(422, "", "unknown field max_tokens"), ScriptedLlm::Answer("one"),
+                      Error(422, "", "unknown field max_tokens"),
+                      Error(400, "", "Unrecognized request argument supplied: stream_options"),
+                      Error(400, "", "'stream' is not supported"), ScriptedLlm::Answer("one"),
                       ScriptedLlm::Answer("two")});
   LlmConfig config = Config(server);
   config.temperature = 0.7;
-  config.max_retries = 0;
+  config.retry.max_tries = 1;
   auto client = MakeOpenAiClient(config);
   ASSERT_TRUE(client);
   for (const char* content : {"one", "two"}) {
-    auto reply = (*client)->Chat({{"user", "?"}});
+    auto reply = (*client)->Chat({{"user", "?"}}, 0);
     ASSERT_TRUE(reply) << reply.error().message;
     EXPECT_EQ(reply->content, content);
   }
   const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 5u);
+  ASSERT_EQ(requests.size(), 7u);
   EXPECT_TRUE(requests[0]["body"].contains("max_completion_tokens"));
   EXPECT_TRUE(requests[1]["body"].contains("max_tokens"));
   EXPECT_TRUE(requests[1]["body"].contains("temperature"));
   EXPECT_FALSE(requests[2]["body"].contains("temperature"));
-  for (size_t i : {3u, 4u}) {
+  EXPECT_TRUE(requests[3]["body"].contains("stream_options"));
+  EXPECT_FALSE(requests[4]["body"].contains("stream_options"));
+  EXPECT_EQ(requests[4]["body"]["stream"], true);
+  for (size_t i : {5u, 6u}) {
+    EXPECT_FALSE(requests[i]["body"].contains("stream"));
+    EXPECT_FALSE(requests[i]["body"].contains("stream_options"));
     EXPECT_FALSE(requests[i]["body"].contains("max_tokens")) << "what was learnt is remembered";
     EXPECT_FALSE(requests[i]["body"].contains("temperature"));
   }
 }
 
 TEST_F(OpenAiClientTest, BoundsTheAnswer) {
-  ScriptedLlm server({{{"body", ""}, {"repeat", 3 << 20}}, ScriptedLlm::Answer("unreached")});
+  ScriptedLlm server({{{"body", "{"}, {"repeat", 3 << 20}}, ScriptedLlm::Answer("unreached")});
   LlmConfig config = Config(server);
-  config.max_body_bytes = 1 << 20;
+  config.max_answer_bytes = 1 << 20;
   auto reply = Ask(config);
   ASSERT_FALSE(reply);
-  EXPECT_THAT(reply.error().message, HasSubstr("did not answer: its answer is larger than 1 MiB."));
+  EXPECT_THAT(reply.error().message, HasSubstr("gave an answer that is larger than 1 MiB."));
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
@@ -323,12 +332,12 @@ TEST_F(OpenAiClientTest, SaysThatNobodyListens) {
   LlmConfig config;
   config.model = "m";
   config.base_url = "http://127.0.0.1:1/v1";
-  config.max_retries = 1;
-  config.retry_base_s = 0.001;
+  config.retry.max_tries = 2;
+  config.retry.base_s = 0.001;
   auto reply = Ask(config);
   ASSERT_FALSE(reply);
   EXPECT_THAT(reply.error().message, HasSubstr("The LLM at 127.0.0.1:1 did not answer: "));
-  EXPECT_THAT(reply.error().message, HasSubstr("Gave up after 2 tries."));
+  EXPECT_THAT(reply.error().message, HasSubstr("Gave up after 2 tries in "));
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "candidate/op_allow_list.h"
 #include "candidate/validate.h"
+#include "prompt/feedback.h"
 #include "prompt/quote.h"
 #include "util/file.h"
 
@@ -69,9 +71,9 @@ class PromptTest : public ::testing::Test {
   Prompt Build(PromptOptions options = {}, const std::string& folder = "") {
     auto templates = Templates::Load(folder);
     EXPECT_TRUE(templates) << templates.error().message;
-    const Attempt* best = nullptr;
+    const Attempt* best = best_ >= 0 ? &history_[best_] : nullptr;
     for (const Attempt& each : history_) {
-      if (each.evaluation.verdict == Verdict::kOk) best = &each;
+      if (best_ < 0 && each.evaluation.verdict == Verdict::kOk) best = &each;
     }
     const ProposalContext context{spec_, problem_, history_, best, device_};
     auto prompt = BuildPrompt(*templates, context, options);
@@ -83,6 +85,7 @@ class PromptTest : public ::testing::Test {
   ProblemInfo problem_;
   std::vector<Attempt> history_;
   DeviceStamp device_;
+  int best_ = -1;  // index of the best attempt; below 0 = the last correct one
 };
 
 // CUDAAGENT_UPDATE_GOLDEN=1 writes the file anew.
@@ -94,13 +97,67 @@ void ExpectGolden(const std::string& text, const std::string& name) {
   EXPECT_EQ(text, golden.str());
 }
 
-TEST_F(PromptTest, TellsTheModelEverythingAboutTheProblemAndItsHistory) {
-  history_ = {MakeAttempt(0, Verdict::kOk, "ok", 0.2),
-              MakeAttempt(1, Verdict::kWrongResult, "wrong in 3\nelements", 0),
-              MakeAttempt(2, Verdict::kOk, "ok", 0.1),
-              MakeAttempt(3, Verdict::kCompileFailed, "does not compile", 0)};
-  history_[2].candidate.note = "float4 loads";
-  ExpectGolden(Build().user, "user.md");
+// What a run has before it asks a model: the init baseline and the built-in rules' first candidate.
+std::vector<Attempt> Beginning() {
+  std::vector<Attempt> history = {MakeAttempt(0, Verdict::kOk, "Correct in 5 of 5 trials.", 0.2),
+                                  MakeAttempt(1, Verdict::kOk, "Correct in 5 of 5 trials.", 0.15)};
+  history[1].candidate.origin = "builtin";
+  history[1].candidate.note = "1 of 1 operators in 1 kernel";
+  for (Attempt& each : history) each.feedback = Feedback(each.evaluation);
+  return history;
+}
+
+TEST_F(PromptTest, TheFirstQuestionIsGolden) {
+  history_ = Beginning();
+  ExpectGolden(Build().Text(), "first.md");
+}
+
+TEST_F(PromptTest, TheQuestionAfterAWrongResultIsGolden) {
+  history_ = Beginning();
+  Attempt wrong = MakeAttempt(2, Verdict::kWrongResult, "out0 differs from the reference.", 0);
+  wrong.evaluation.check.trials = 5;
+  wrong.evaluation.check.passed = 0;
+  wrong.evaluation.check.mismatch =
+      Mismatch{"out0", {32, 7}, 1.5, 0.25, 1.25, 5, 1024, 32768, "all rows after 32 are wrong"};
+  wrong.feedback = Feedback(wrong.evaluation);
+  history_.push_back(wrong);
+  ExpectGolden(Build().Text(), "after_wrong_result.md");
+}
+
+TEST_F(PromptTest, TheQuestionAfterACompileFailureIsGolden) {
+  history_ = Beginning();
+  Attempt failed = MakeAttempt(2, Verdict::kCompileFailed, "NVRTC refused the code.", 0);
+  failed.evaluation.compile.log =
+      "candidate.cu(12): error: identifier \"foo\" is undefined\n    foo(1);\n    ^\n\n"
+      "1 error detected in the compilation of \"candidate.cu\".\n";
+  failed.feedback = Feedback(failed.evaluation);
+  history_.push_back(failed);
+  ExpectGolden(Build().Text(), "after_compile_failure.md");
+}
+
+TEST_F(PromptTest, TheQuestionAfterASlowSuccessIsGolden) {
+  history_ = Beginning();
+  Attempt slow = MakeAttempt(2, Verdict::kOk, "Correct in 5 of 5 trials.", 0.4);
+  slow.candidate.note = "One block a row.";
+  slow.evaluation.eager = Timing{0.3, 0.29, 0.31, 50, 0.3, 3, "cupti-graph"};
+  slow.evaluation.speedup_eager = Speedup{0.75, 0.73, 0.77};
+  slow.evaluation.compile.kernels = {{"rows<256>", 40, 128, 4096, 1024}};
+  slow.evaluation.counters = {{"rows<256>", 1, 1000, 100, 3200, 12800, 50, 200, 0.5, 400}};
+  slow.feedback = Feedback(slow.evaluation);
+  history_.push_back(slow);
+  best_ = 1;
+  ExpectGolden(Build().Text(), "after_slow_success.md");
+}
+
+TEST_F(PromptTest, NamesExactlyTheOperatorsThatTheWorkerAllows) {
+  const std::string system = Build().system;
+  const size_t begin = system.find("These operators and no others");
+  const size_t first = system.find("\n", system.find("result or buffer of yours:", begin)) + 1;
+  std::stringstream listed(system.substr(first, system.find("  Refused besides", first) - first));
+  std::vector<std::string> names;
+  for (std::string name; listed >> name;) names.push_back("aten::" + name);
+  EXPECT_EQ(names, candidate::AllowedOps());
+  EXPECT_GT(names.size(), 200u);
 }
 
 TEST_F(PromptTest, TheFirstPromptHasNoHistory) {
@@ -162,11 +219,16 @@ TEST_F(PromptTest, SurvivesAProblemThatCouldNotBeExported) {
 TEST_F(PromptTest, AFolderOverridesTemplates) {
   auto folder = util::TempDir::Create("prompts");
   ASSERT_TRUE(folder);
-  std::ofstream(folder->path() + "/system.md") << "Be quick.";
+  std::ofstream(folder->path() + "/system.md") << "Be quick.{{-example}}{{-ops}}";
   EXPECT_EQ(Build({}, folder->path()).system, "Be quick.");
   EXPECT_THAT(Build({}, folder->path()).user, HasSubstr("# The model"));
   EXPECT_NE(Templates::Load(folder->path())->Hash(), Templates::Load("")->Hash());
   EXPECT_EQ(Templates::Load("")->Hash().size(), 64u);
+  std::ofstream(folder->path() + "/user.md") << "{{source}} and no more";
+  auto incomplete = Templates::Load(folder->path());
+  ASSERT_FALSE(incomplete);
+  EXPECT_THAT(incomplete.error().message,
+              HasSubstr(folder->path() + "/user.md: A prompt template does not use {{attempts}}"));
   auto missing = Templates::Load(folder->path() + "/none");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kUsage);
@@ -175,6 +237,10 @@ TEST_F(PromptTest, AFolderOverridesTemplates) {
 TEST(FillTest, ReplacesNamesOnceAndRefusesUnknownOnes) {
   EXPECT_EQ(*Fill("a {{x}} b {{y}}{{x}}", {{"x", "{{y}}"}, {"y", "2"}}), "a {{y}} b 2{{y}}");
   EXPECT_EQ(*Fill("plain } } { {", {}), "plain } } { {");
+  EXPECT_EQ(*Fill("a {{-x}}b", {{"x", "value"}}), "a b");
+  EXPECT_EQ(Fill("{{x}}", {{"x", ""}, {"y", ""}}).error().message,
+            "A prompt template does not use {{y}}. Put it in, or write {{-y}} to leave it out on "
+            "purpose.");
   EXPECT_EQ(Fill("{{z}}", {{"x", ""}, {"y", ""}}).error().message,
             "A prompt template names {{z}}, which does not exist; there are: x, y.");
   EXPECT_EQ(Fill("{{z", {}).error().message, "A prompt template has a \"{{\" without \"}}\".");

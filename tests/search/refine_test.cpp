@@ -43,11 +43,15 @@ class FakeProposer : public Proposer {
     feedbacks.push_back(context.history.empty() ? "" : context.history.back().feedback);
     if (next_ == sources_.size()) return std::nullopt;
     if (sources_[next_] == "no endpoint") return Fail(ErrorCode::kLlm, "the endpoint is gone");
+    budgets.push_back(context.tokens_left.value_or(-1));
     Proposal proposal;
+    proposal.prompt_tokens = 60;
+    proposal.completion_tokens = 40;
     proposal.candidate.source = sources_[next_++];
     return proposal;
   }
   std::vector<std::string> bests, feedbacks;
+  std::vector<int64_t> budgets;
 
  private:
   std::vector<std::string> sources_;
@@ -78,6 +82,7 @@ class RefineTest : public testing::Test {
                              observer_);
     bests_ = proposer.bests;
     feedbacks_ = proposer.feedbacks;
+    budgets_ = proposer.budgets;
     return outcome;
   }
   ProblemSpec spec_;
@@ -87,6 +92,7 @@ class RefineTest : public testing::Test {
   std::vector<Attempt> history_;  // of earlier sittings
   double elapsed_s_ = 0;
   std::vector<std::string> bests_, feedbacks_;
+  std::vector<int64_t> budgets_;
 };
 
 TEST_F(RefineTest, KeepsTheBestAndStoresEveryAttempt) {
@@ -135,6 +141,18 @@ TEST_F(RefineTest, NoTimeMeansOnlyTheBaseline) {
   Outcome outcome = Run({"2.0"}, limits);
   EXPECT_EQ(outcome.attempts.size(), 1u);
   EXPECT_EQ(outcome.reason, StopReason::kTime);
+}
+
+TEST_F(RefineTest, TheTokenBudgetIsToldAndEndsTheRun) {
+  Limits limits;
+  limits.max_tokens = 250;
+  Outcome outcome = Run({"2.0", "3.0", "4.0", "5.0"}, limits);
+  EXPECT_EQ(budgets_, (std::vector<int64_t>{250, 150, 50}));
+  EXPECT_EQ(outcome.attempts.size(), 4u);
+  EXPECT_EQ(outcome.attempts[3].usage.total_tokens(), 100);
+  EXPECT_EQ(outcome.reason, StopReason::kTokens);
+  Run({"2.0"});
+  EXPECT_EQ(budgets_, (std::vector<int64_t>{-1}));
 }
 
 TEST_F(RefineTest, AnInterruptionStartsNothingNew) {

@@ -63,7 +63,12 @@ TEST_F(RunDatabaseTest, ARunComesBackAsItWasStored) {
   Proposal proposal;
   proposal.prompt = "please";
   proposal.answer = "here";
-  proposal.cut_off = true;
+  proposal.reasoning = "I think";
+  proposal.finish_reason = "length";
+  proposal.prompt_hash = "abc";
+  proposal.candidate.fault = Fault{Verdict::kBadCandidate, "cut off"};
+  proposal.reasoning_tokens = 3;
+  proposal.cached_tokens = 2;
   proposal.prompt_tokens = 7;
   proposal.completion_tokens = int64_t{1} << 40;
   ASSERT_TRUE(database_->SaveAttempt(first, nullptr, true));
@@ -91,7 +96,13 @@ TEST_F(RunDatabaseTest, ARunComesBackAsItWasStored) {
   EXPECT_EQ(got.attempt.evaluation.counters[0].instructions, std::numeric_limits<int64_t>::max());
   ASSERT_TRUE(got.proposal);
   EXPECT_EQ(got.proposal->answer, "here");
-  EXPECT_TRUE(got.proposal->cut_off);
+  EXPECT_EQ(got.proposal->reasoning, "I think");
+  EXPECT_EQ(got.proposal->finish_reason, "length");
+  EXPECT_EQ(got.proposal->prompt_hash, "abc");
+  ASSERT_TRUE(got.proposal->candidate.fault);
+  EXPECT_EQ(got.proposal->candidate.fault->message, "cut off");
+  EXPECT_EQ(got.proposal->reasoning_tokens, 3);
+  EXPECT_EQ(got.attempt.usage.cached_tokens, 2);
   EXPECT_EQ(got.proposal->completion_tokens, int64_t{1} << 40);
   EXPECT_EQ(run->best()->attempt.number, 0);
   EXPECT_DOUBLE_EQ(run->elapsed_s, 1.1);

@@ -1,8 +1,8 @@
-#include "device/op_allow_list.h"
+#include "candidate/op_allow_list.h"
 
 #include <algorithm>
 
-namespace cudaagent::device {
+namespace cudaagent::candidate {
 namespace {
 
 // Without "aten::". Groups: what torch.export yields for KernelBench levels 1 to 3 (random numbers
@@ -73,4 +73,4 @@ bool IsAllowedOp(std::string_view op) {
   return std::binary_search(ops.begin(), ops.end(), op);
 }
 
-}  // namespace cudaagent::device
+}  // namespace cudaagent::candidate

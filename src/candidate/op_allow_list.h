@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cudaagent::device {
+namespace cudaagent::candidate {
 
 // `op` as plans write it, without overload: "aten::linear".
 bool IsAllowedOp(std::string_view op);
@@ -13,4 +13,4 @@ bool IsAllowedOp(std::string_view op);
 // Every allowed name, sorted.
 const std::vector<std::string>& AllowedOps();
 
-}  // namespace cudaagent::device
+}  // namespace cudaagent::candidate

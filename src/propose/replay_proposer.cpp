@@ -1,5 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "propose/answer.h"
 #include "propose/proposers.h"
 #include "util/text.h"
@@ -7,7 +9,8 @@
 namespace cudaagent::propose {
 namespace {
 
-constexpr size_t kShownBytes = 200;
+constexpr size_t kShownBytes = 160;
+constexpr size_t kShownBefore = 40;  // of these, before the first difference
 
 // Where two texts part, for a person.
 std::string FirstDifference(const std::string& recorded, const std::string& asked) {
@@ -15,11 +18,17 @@ std::string FirstDifference(const std::string& recorded, const std::string& aske
   const std::vector<std::string> now = util::Split(asked, '\n');
   size_t line = 0;
   while (line < before.size() && line < now.size() && before[line] == now[line]) ++line;
-  auto shown = [line](const std::vector<std::string>& lines) {
-    return line < lines.size() ? "\"" + util::SanitiseLog(lines[line], kShownBytes) + "\""
-                               : std::string("the end");
+  if (line == before.size() || line == now.size()) {
+    return fmt::format("line {}: the {} prompt ends there", line + 1,
+                       line == before.size() ? "recorded" : "new");
+  }
+  const std::string &a = before[line], &b = now[line];
+  const size_t column = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin();
+  const size_t from = column > kShownBefore ? column - kShownBefore : 0;
+  const auto shown = [from](const std::string& text) {
+    return util::SanitiseLog((from > 0 ? "..." : "") + text.substr(from, kShownBytes));
   };
-  return fmt::format("line {}: recorded {}, now {}", line + 1, shown(before), shown(now));
+  return fmt::format("line {}: recorded \"{}\", now \"{}\"", line + 1, shown(a), shown(b));
 }
 
 class ReplayProposer : public Proposer {

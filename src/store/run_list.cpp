@@ -70,7 +70,7 @@ std::vector<RunEntry> ListRuns(const std::string& folder) {
 
 Result<std::string> FindRun(const std::string& name) {
   const std::string runs = fs::absolute(kRunsFolder).lexically_normal().string();
-  for (const fs::path& folder : {fs::absolute(name), fs::path(runs) / name}) {
+  for (const fs::path& folder : {fs::path(name), fs::path(runs) / name}) {
     if (!name.empty() && HoldsRun(folder)) return fs::canonical(folder).string();
   }
   const std::string shown = util::SanitiseLog(name, 200);

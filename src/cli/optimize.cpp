@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cli/also.h"
 #include "cli/app.h"
 #include "cli/baseline.h"
 #include "cli/commands.h"
@@ -50,7 +51,8 @@ search::Observer Watch(const OptimizeCommand& command) {
   return observer;
 }
 
-nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder) {
+nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder,
+                           const std::vector<AlsoResult>& also) {
   nlohmann::json attempts = nlohmann::json::array();
   for (const Attempt& attempt : outcome.attempts) {
     nlohmann::json row = {{"attempt", attempt.number},
@@ -69,18 +71,20 @@ nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& fo
     json["best"] = {{"attempt", outcome.best},
                     {"kernel", folder + "/best/kernel.cu"},
                     {"evaluation", protocol::ToJson(outcome.attempts[outcome.best].evaluation)}};
+    if (!also.empty()) json["best"]["also"] = AlsoJson(also);
   }
   return json;
 }
 
-std::string SummaryText(const search::Outcome& outcome, const std::string& folder) {
+std::string SummaryText(const search::Outcome& outcome, const std::string& folder,
+                        const std::vector<AlsoResult>& also) {
   std::string text = std::to_string(outcome.attempts.size()) + " attempts; stopped: " +
                      (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
   if (outcome.best < 0) return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
   const Attempt& best = outcome.attempts[outcome.best];
   text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) + ", " +
           best.candidate.origin + ")\n";
-  return text + report::EvaluationText(best.evaluation);
+  return text + report::EvaluationText(best.evaluation) + AlsoText(also);
 }
 
 int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& outcome) {
@@ -104,6 +108,9 @@ int RunOptimize(OptimizeCommand& command) {
   if (!proposer) return Report(proposer.error(), json);
   auto spec = ToSpec(command.problem);
   if (!spec) return Report(spec.error(), json);
+
+  auto shapes = AlsoShapes(*spec, command.eval.also);
+  if (!shapes) return Report(shapes.error(), json);
 
   store::RunDescription description;
   description.spec = *spec;
@@ -131,11 +138,18 @@ int RunOptimize(OptimizeCommand& command) {
   const search::Observer observer = Watch(command);
   const search::Outcome outcome = search::Refine(*spec, init, **evaluator, *proposer->proposer, **run,
                                                  command.limits, observer);
-  const nlohmann::json summary = SummaryJson(outcome, folder);
+  evaluator->reset();  // leaves the GPU: the further shapes have workers of their own
+  std::vector<AlsoResult> also;
+  if (outcome.best >= 0 && !shapes->empty() && StopSignal() == 0) {
+    auto verified = VerifyAlso(*shapes, {outcome.attempts[outcome.best].candidate}, command.eval, command.output);
+    if (verified) also = std::move(verified->front());
+    else command.Say("the best kernel was not verified at further shapes: " + verified.error().message);
+  }
+  const nlohmann::json summary = SummaryJson(outcome, folder, also);
   if (auto saved = (*run)->SaveSummary(protocol::ToText(summary) + "\n"); !saved) {
     return Report(saved.error(), json);
   }
-  auto printed = Print(json ? protocol::ToText(summary) + "\n" : SummaryText(outcome, folder));
+  auto printed = Print(json ? protocol::ToText(summary) + "\n" : SummaryText(outcome, folder, also));
   if (outcome.error) Report(*outcome.error, false);
   if (!printed) return Report(printed.error(), false);
   return ExitCodeOfOutcome(command, outcome);

@@ -70,6 +70,10 @@ std::string EvaluationText(const Evaluation& e) {
   if (e.speedup_compile) {
     text += "  over compile   " + SpeedupText(*e.speedup_compile, e.estimated) + "\n";
   }
+  if (e.prepare) {
+    text += fmt::format("  prepared once  {:.4g} ms, {} bytes, outside of the timing\n",
+                        e.prepare->milliseconds, e.prepare->bytes);
+  }
   if (e.reward) text += fmt::format("  reward         {:g} ({})\n", *e.reward, e.reward_name);
   for (const KernelResources& k : e.compile.kernels) {
     text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,

@@ -127,6 +127,12 @@ struct KernelCounters {
   double estimated_us = 0;
 };
 
+// What a plan made once of the parameters, outside of every timing.
+struct PrepareReport {
+  double milliseconds = 0;               // wall clock of the prepare steps
+  int64_t bytes = 0;                     // of the prepared values
+};
+
 // Seconds spent, by stage ("parse", "compile", "load", "check", "time").
 using StageSeconds = std::map<std::string, double>;
 
@@ -155,6 +161,7 @@ struct Evaluation {
   std::optional<double> own_kernel_share;  // device time in the candidate's own kernels / busy
   // Device memory of one run at its peak beyond inputs, parameters and outputs (GPU).
   std::optional<int64_t> extra_bytes;
+  std::optional<PrepareReport> prepare;  // absent where the plan prepares nothing
   std::vector<KernelCounters> counters;
   std::optional<double> reward;          // absent for kInfraError and kUnsupported
   std::string reward_name;               // "milestone"

@@ -23,6 +23,7 @@ struct ProblemSpec {
   std::map<std::string, std::string> consts;   // NAME -> Python literal, overrides module constants
   std::string dtype = "float32";               // floating tensors alone are cast: float32|float16|bfloat16
   Precision precision = Precision::kTf32;
+  std::string inputs_fn = "get_inputs";        // makes forward's arguments: a list, or a dict by name
 };
 
 // Shape in elements, strides in elements; dtype as torch spells it without "torch." ("float32").

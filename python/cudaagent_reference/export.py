@@ -26,11 +26,14 @@ def dtype_name(dtype):
     return str(dtype).removeprefix("torch.")
 
 
-def export(model, inputs, input_names, parameter_names):
+def export(model, inputs, input_names, parameter_names, by_keyword=False):
     """(graph as JSON-able data, {"const0": tensor, ...}). Raises NotExportable or what torch.export
-    raises. `inputs` are Model.forward's positional arguments."""
+    raises. `inputs` are Model.forward's arguments in the order of `input_names`."""
+    args, kwargs = tuple(inputs), None
+    if by_keyword:
+        args, kwargs = (), dict(zip(input_names, inputs))
     with torch.no_grad(), recurrent.stated_shapes():
-        program = torch.export.export(model, tuple(inputs), strict=False)
+        program = torch.export.export(model, args, kwargs, strict=False)
     return _Writer(program, input_names, parameter_names).write()
 
 

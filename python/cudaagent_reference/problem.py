@@ -13,6 +13,7 @@ import sys
 import types
 
 import torch
+from torch.utils import _pytree as pytree
 
 from cudaagent_reference import constants, export, memory, redraw
 from cudaagent_reference.trouble import first_line, usage, users_code, Trouble
@@ -40,7 +41,7 @@ def tensor_info(name, tensor):
 class Problem:
     """Made by load(). Every method raises Trouble, nothing else."""
 
-    def __init__(self, path, source, class_name, consts, dtype, device):
+    def __init__(self, path, source, class_name, inputs_fn, consts, dtype, device):
         self._path, self._file = path, os.path.basename(path)
         if dtype not in _DTYPES:
             raise usage(f"--dtype {dtype} is not one of {', '.join(_DTYPES)}.")
@@ -50,12 +51,15 @@ class Problem:
         self._inputs_on_device = self._device.type != "cpu"
         literals = constants.parse(consts)
         written = sorted((name, ast.unparse(node)) for name, node in literals.items())
-        identity = json.dumps([source, class_name, written, dtype])
+        identity = json.dumps([source, class_name, written, dtype,
+                               *([] if inputs_fn == "get_inputs" else [inputs_fn])])
         self._hash = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
         namespace = self._execute(source, literals)
         model_class = self._find_class(namespace, class_name)
-        self._get_inputs = self._find_function(namespace, "get_inputs")
+        self._inputs_fn = inputs_fn
+        self._keywords = None  # names of forward's arguments where the inputs come as a dict
+        self._get_inputs = self._find_function(namespace, inputs_fn, keywords=True)
         get_init_inputs = self._find_function(namespace, "get_init_inputs")
         self._check_size(model_class, get_init_inputs)
         self._model = self._build(model_class, get_init_inputs)
@@ -95,7 +99,14 @@ class Problem:
         raise usage(f"{self._file} has no class '{class_name}'."
                     f"{constants.nearest(class_name, classes)}{have}")
 
-    def _find_function(self, namespace, name):
+    def _find_function(self, namespace, name, keywords=False):
+        if name not in namespace and name not in ("get_inputs", "get_init_inputs"):
+            functions = [each for each, value in namespace.items()
+                         if isinstance(value, types.FunctionType)
+                         and value.__module__ == "cudaagent_model"]
+            have = f" Its functions are {', '.join(functions)}." if functions else ""
+            raise usage(f"{self._file} has no function {name}()."
+                        f"{constants.nearest(name, functions)}{have}")
         if name not in namespace:
             raise usage(f"{self._file} has no function {name}(). The problem's contract is a class "
                         f"Model(nn.Module), get_inputs() and get_init_inputs(), both returning "
@@ -106,6 +117,8 @@ class Problem:
 
         def checked():
             result = function()
+            if keywords and isinstance(result, dict):
+                return self._by_position(result)
             if not isinstance(result, (list, tuple)):
                 raise usage(f"{self._file}: {name}() must return a list, and returned a "
                             f"{type(result).__name__}.")
@@ -113,7 +126,27 @@ class Problem:
 
         return checked
 
+    def _by_position(self, keywords):
+        """The values of forward's keyword arguments, in the order of its signature."""
+        keywords = dict(keywords)
+        if not all(isinstance(name, str) for name in keywords):
+            raise usage(f"{self._file}: {self._inputs_fn}() returned a dict whose keys are no names "
+                        f"of arguments.")
+        order = list(self._signature.parameters)
+        names = sorted(keywords, key=lambda name: order.index(name) if name in order else len(order))
+        if self._keywords is None:
+            self._keywords = names
+        elif self._keywords != names:
+            raise usage(f"{self._file}: {self._inputs_fn}() must return the same arguments each time.")
+        return [keywords[name] for name in names]
+
+    def _call(self, model, inputs):
+        if self._keywords is None:
+            return model(*inputs)
+        return model(**dict(zip(self._keywords, inputs)))
+
     def _check_size(self, model_class, get_init_inputs):
+        self._signature = inspect.signature(model_class.forward)
         inputs, parameters = memory.sizes_on_meta(model_class, self._get_inputs, get_init_inputs,
                                                   self._dtype.itemsize)
         memory.require({"inputs": inputs, "parameters": parameters}, self._device, self._file)
@@ -173,19 +206,19 @@ class Problem:
     def _checked_input(self, i, value):
         if isinstance(value, torch.Tensor):
             if value.layout != torch.strided or value.is_quantized:
-                raise usage(f"{self._file}: get_inputs()[{i}] is a {value.layout} tensor; only "
+                raise usage(f"{self._file}: {self._inputs_fn}()[{i}] is a {value.layout} tensor; only "
                             f"dense ones are supported yet.")
             return self._place(value)
         if isinstance(value, _SCALARS):
             if isinstance(value, int) and not -2**63 <= value < 2**63:
-                raise usage(f"{self._file}: get_inputs()[{i}] = {value} does not fit in 64 bits.")
+                raise usage(f"{self._file}: {self._inputs_fn}()[{i}] = {value} does not fit in 64 bits.")
             return value
-        raise usage(f"{self._file}: get_inputs()[{i}] is a {type(value).__name__}; only tensors, "
+        raise usage(f"{self._file}: {self._inputs_fn}()[{i}] is a {type(value).__name__}; only tensors, "
                     f"numbers, booleans, None and strings are supported yet.")
 
     def forward(self, *inputs):
         with self._guard("running forward"), torch.no_grad():
-            return self._checked_outputs(self._model(*inputs))
+            return self._checked_outputs(self._call(self._model, inputs))
 
     def forward_double(self, *inputs):
         with self._guard("running forward in float64"), torch.no_grad():
@@ -207,7 +240,7 @@ class Problem:
             self._compiled = torch.compile(self._model)
         try:
             with torch.no_grad():
-                return self._checked_outputs(self._compiled(*inputs))
+                return self._checked_outputs(self._call(self._compiled, inputs))
         except BaseException as error:
             with self._guard("running the compiled forward"):
                 if isinstance(error, (Trouble, torch.OutOfMemoryError, torch.AcceleratorError)):
@@ -219,17 +252,16 @@ class Problem:
                           f"torch.compile failed on {self._file}: {said}") from None
 
     def _checked_outputs(self, result):
-        outputs = result if isinstance(result, (tuple, list)) else (result,)
+        # Tuples, lists, dicts and what is registered as their like, nested, in torch.export's order.
+        outputs = pytree.tree_leaves(result)
         where = f"{self._file}: {self._class_name}.forward returns "
-        if isinstance(result, dict):
-            raise usage(where + "a dict, which is not supported yet. Return a tensor or a tuple.")
         if not outputs:
             raise usage(where + "nothing.")
         for output in outputs:
             if not isinstance(output, torch.Tensor):
-                among = " among its outputs" if outputs is result else ""
+                among = " among its outputs" if output is not result else ""
                 raise usage(f"{where}a value of type {type(output).__name__}{among}, which is not "
-                            f"supported yet. Return a tensor or a tuple of tensors.")
+                            f"supported yet. Return tensors, or tuples and dicts of tensors.")
             if output.layout != torch.strided:
                 raise usage(f"{where}a {output.layout} tensor, which is not supported yet.")
         return tuple(outputs)
@@ -239,10 +271,13 @@ class Problem:
     def _input_names(self, inputs):
         signature = inspect.signature(self._model.forward)
         try:
+            if self._keywords is not None:
+                signature.bind(**dict(zip(self._keywords, inputs)))
+                return list(self._keywords)
             bound = signature.bind(*inputs)
         except TypeError as error:
             values = f"{len(inputs)} {'value' if len(inputs) == 1 else 'values'}"
-            raise usage(f"{self._file}: get_inputs() returns {values}, but {self._class_name}."
+            raise usage(f"{self._file}: {self._inputs_fn}() returns {values}, but {self._class_name}."
                         f"forward{signature} does not take them: {error}.") from None
         names = []
         for name, value in bound.arguments.items():
@@ -264,7 +299,8 @@ class Problem:
         input_names = self._input_names(inputs)
         graph, lifted, export_error = None, {}, ""
         try:
-            graph, lifted = export.export(self._model, inputs, input_names, list(self._tensors))
+            graph, lifted = export.export(self._model, inputs, input_names, list(self._tensors),
+                                          by_keyword=self._keywords is not None)
         except BaseException as error:  # a model that cannot be exported still runs
             export_error = f"torch.export: {type(error).__name__}: {first_line(error)}"
             if isinstance(error, export.NotExportable):
@@ -307,8 +343,8 @@ def _scalar_text(value):
     return json.dumps(value)
 
 
-def load(path, source, class_name, consts, dtype, device):
-    return Problem(path, source, class_name, consts, dtype, device)
+def load(path, source, class_name, inputs_fn, consts, dtype, device):
+    return Problem(path, source, class_name, inputs_fn, consts, dtype, device)
 
 
 def warm_up():

@@ -17,6 +17,11 @@ class Trouble(Exception):
         self.message = message
 
 
+# What torch says to .cuda(), .to("cuda") and device="cuda" where there is no GPU, or is built without.
+_NO_CUDA = ("Found no NVIDIA driver", "Torch not compiled with CUDA enabled",
+            "No CUDA GPUs are available", "Cannot access accelerator device")
+
+
 def usage(message):
     return Trouble("usage", message)
 
@@ -64,6 +69,10 @@ def describe(error, path):
     if isinstance(error, SystemExit):
         return f"{_where(error, path)}: sys.exit({text}) was called"
     sentence = f"{_where(error, path)}: {kind}" + (f": {text}" if text else "")
+    if any(said in text for said in _NO_CUDA):
+        return (f"{_where(error, path)}: this line asks for a CUDA device, and there is none here: the "
+                f"problem runs on the CPU device. Leave the device out (the model and its inputs are "
+                f"placed for you), or take it from an input: device=x.device.")
     if isinstance(error, ModuleNotFoundError) and error.name:
         sentence += (f". Install it for the worker's Python: {sys.executable} -m pip install "
                      f"{error.name.partition('.')[0]}")

@@ -25,6 +25,8 @@ constexpr std::array<std::pair<ScalarType, std::string_view>, 9> kScalarNames = 
     {ScalarType::kBool, "bool"},
 }};
 
+constexpr size_t kMaxPointers = 500;  // a kernel's parameters hold 4 KiB
+
 constexpr const char* kArgForms =
     "a kernel argument is \"$name\", {\"ptr\": \"$name\"} or a typed scalar such as {\"i32\": 5}";
 
@@ -49,10 +51,17 @@ std::optional<double> NamedFloat(const Node& node) {
 }
 
 ScalarArg ReadFloat(ScalarType type, const Node& node) {
-  if (node.json().is_object()) node.RefuseUnsupported({"fexpr"});
+  if (node.json().is_object()) {
+    node.AllowFields("a floating-point expression", {"fexpr"});
+    const std::string text = node.Field("fexpr").String("an expression");
+    auto expr = Expr::ParseReal(text);
+    if (!expr) node.Refuse(expr.error().message);
+    return {type, *expr};
+  }
   if (auto value = NamedFloat(node)) return {type, *value};
   if (!node.json().is_number()) {
-    node.Refuse("expected a number (or \"inf\", \"-inf\", \"nan\"), found " + node.Describe());
+    node.Refuse("expected a number, {\"fexpr\": \"...\"}, \"inf\", \"-inf\" or \"nan\", found " +
+                node.Describe());
   }
   return {type, node.json().get<double>()};
 }
@@ -84,11 +93,26 @@ ScalarArg ReadScalar(ScalarType type, const Node& node) {
 }
 
 PointerArg ReadPointer(const Node& node) {
+  if (node.json().is_string()) return PointerArg{ReadRef(node), std::nullopt, false};
   node.AllowFields("a pointer argument", {"ptr", "offset", "strided"});
   PointerArg arg;
   arg.tensor = ReadRef(node.Field("ptr"));
   if (node.Has("offset")) arg.offset = node.Field("offset").Expression();
   if (node.Has("strided")) arg.strided = node.Field("strided").Bool();
+  return arg;
+}
+
+PointersArg ReadPointers(const Node& node) {
+  node.AllowFields("a struct of pointers", {"ptrs"});
+  PointersArg arg;
+  const Node list = node.Field("ptrs");
+  for (const Node& each : list.Elements("a list of tensors such as [\"$a\", \"$b\"]")) {
+    arg.pointers.push_back(ReadPointer(each));
+  }
+  if (arg.pointers.empty() || arg.pointers.size() > kMaxPointers) {
+    list.Refuse("expected 1 to " + std::to_string(kMaxPointers) + " tensors, found " +
+                std::to_string(arg.pointers.size()));
+  }
   return arg;
 }
 
@@ -119,7 +143,7 @@ bool FitsScalar(ScalarType type, int64_t value) {
 
 KernelArg ReadKernelArg(const Node& node) {
   const Json& json = node.json();
-  if (json.is_string()) return PointerArg{ReadRef(node), std::nullopt, false};
+  if (json.is_string()) return ReadPointer(node);
   if (json.is_number_integer()) {
     node.Refuse("a bare number has no type; write {\"i32\": " + json.dump() + "}");
   }
@@ -131,7 +155,12 @@ KernelArg ReadKernelArg(const Node& node) {
   }
   if (!json.is_object()) node.Refuse(std::string(kArgForms) + ", found " + node.Describe());
   if (node.Has("ptr")) return ReadPointer(node);
-  node.RefuseUnsupported({"ptrs", "tensor_map", "fexpr"});
+  if (node.Has("ptrs")) return ReadPointers(node);
+  node.RefuseUnsupported({"tensor_map"});
+  if (node.Has("fexpr")) {
+    node.Refuse("an expression has no type here; write {\"f32\": {\"fexpr\": " +
+                json.at("fexpr").dump() + "}}");
+  }
   if (node.Has("expr")) {
     node.Refuse("an expression has no type here; write {\"i32\": " + json.at("expr").dump() + "}");
   }
@@ -142,7 +171,7 @@ KernelArg ReadKernelArg(const Node& node) {
       }
     }
   }
-  std::vector<std::string> names = {"ptr"};
+  std::vector<std::string> names = {"ptr", "ptrs"};
   for (const auto& [type, name] : kScalarNames) names.emplace_back(name);
   for (const auto& [key, value] : json.items()) {
     if (std::find(names.begin(), names.end(), key) == names.end()) {
@@ -184,7 +213,9 @@ OpValue ReadOpValue(const Node& node) {
       break;
     }
     default:
-      node.RefuseUnsupported({"fexpr"});
+      if (node.Has("fexpr")) {
+        node.Refuse("an op's argument is a number or an integer {\"expr\"}; fexpr is for kernels");
+      }
       value.value = node.Expression();
   }
   return value;

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "candidate/expr.h"
 #include "candidate/expr_node.h"
 #include "candidate/expr_parser.h"
 #include "candidate/spelling.h"
+#include "candidate/validate.h"
 
 namespace cudaagent::candidate {
 namespace {
@@ -47,9 +49,43 @@ class Evaluator {
         if (!right) return right;
         return *right != 0;
       }
+      case ExprKind::kMaxBlocks:
+        return MaxBlocks(node);
       default:
         return Arithmetic(node);
     }
+  }
+
+  Checked<double> Real(const ExprNode& node) const {
+    switch (node.kind) {
+      case ExprKind::kReal:
+        return node.real;
+      case ExprKind::kLiteral:
+        return static_cast<double>(node.literal);
+      case ExprKind::kValue:
+        return NamedReal(node);
+      case ExprKind::kSize:
+      case ExprKind::kStride:
+      case ExprKind::kNumel:
+        return Property(node).map([](int64_t value) { return static_cast<double>(value); });
+      case ExprKind::kSelect: {
+        auto condition = Real(*node.operands[0]);
+        if (!condition) return condition;
+        return Real(*node.operands[*condition != 0 ? 1 : 2]);
+      }
+      default:
+        break;
+    }
+    auto result = Real(*node.operands[0]);
+    if (!result) return result;
+    if (node.operands.size() == 1) return Unary(node.kind, *result);
+    for (size_t i = 1; i < node.operands.size(); ++i) {
+      auto operand = Real(*node.operands[i]);
+      if (!operand) return operand;
+      result = CombineReal(node.kind, *result, *operand);
+      if (!result) return result;
+    }
+    return result;
   }
 
  private:
@@ -65,6 +101,71 @@ class Evaluator {
       return Bad(Quote(*name) + " is a tensor; use its .size(i), .stride(i) or .numel");
     }
     return Bad("unknown name " + Quote(*name));
+  }
+
+  Checked<double> NamedReal(const ExprNode& node) const {
+    auto name = Name(node.name);
+    if (!name) return tl::unexpected(name.error());
+    if (auto value = scope_.Real(*name)) return *value;
+    return NamedValue(node).map([](int64_t value) { return static_cast<double>(value); });
+  }
+
+  Checked<int64_t> MaxBlocks(const ExprNode& node) const {
+    auto instance = KernelInstance(node.kernel, scope_);
+    if (!instance) return tl::unexpected(instance.error());
+    auto threads = Value(*node.operands[0]);
+    if (!threads) return threads;
+    auto shared_bytes = Value(*node.operands[1]);
+    if (!shared_bytes) return shared_bytes;
+    auto blocks = scope_.MaxBlocks(*instance, *threads, *shared_bytes);
+    if (!blocks) return Blame(blocks.error().verdict, blocks.error().message);
+    if (!*blocks) return Bad("max_blocks is known on a device only; it cannot be used here,");
+    return **blocks;
+  }
+
+  Checked<double> Unary(ExprKind kind, double value) const {
+    if (kind == ExprKind::kNegate) return -value;
+    if (kind == ExprKind::kNot) return value == 0 ? 1.0 : 0.0;
+    if (value < 0) return Bad("the root of a negative number");
+    if (kind == ExprKind::kSqrt) return std::sqrt(value);
+    if (value == 0) return Bad("division by zero");
+    return 1 / std::sqrt(value);
+  }
+
+  Checked<double> CombineReal(ExprKind kind, double a, double b) const {
+    switch (kind) {
+      case ExprKind::kAdd:
+        return a + b;
+      case ExprKind::kSubtract:
+        return a - b;
+      case ExprKind::kMultiply:
+        return a * b;
+      case ExprKind::kDivide:
+        if (b == 0) return Bad("division by zero");
+        return a / b;
+      case ExprKind::kEqual:
+        return a == b;
+      case ExprKind::kNotEqual:
+        return a != b;
+      case ExprKind::kLess:
+        return a < b;
+      case ExprKind::kLessEqual:
+        return a <= b;
+      case ExprKind::kGreater:
+        return a > b;
+      case ExprKind::kGreaterEqual:
+        return a >= b;
+      case ExprKind::kAnd:
+        return a != 0 && b != 0;
+      case ExprKind::kOr:
+        return a != 0 || b != 0;
+      case ExprKind::kMin:
+        return std::min(a, b);
+      case ExprKind::kMax:
+        return std::max(a, b);
+      default:
+        return Bad("\"%\" is for integers, not for an fexpr");
+    }
   }
 
   Checked<int64_t> Property(const ExprNode& node) const {
@@ -170,6 +271,7 @@ Checked<void> Collect(const ExprNode& node, const Evaluator& evaluator, ExprName
       if (auto inner = Collect(*hole, evaluator, names); !inner) return inner;
     }
   }
+  names->max_blocks = names->max_blocks || node.kind == ExprKind::kMaxBlocks;
   for (const auto& operand : node.operands) {
     if (auto inner = Collect(*operand, evaluator, names); !inner) return inner;
   }
@@ -187,6 +289,11 @@ Expr::Expr(int64_t literal) : text_(std::to_string(literal)) {
 Checked<int64_t> Expr::Evaluate(const Scope& scope) const {
   if (!root_) return Blame(Verdict::kBadCandidate, "empty expression");
   return Evaluator(scope, text_).Value(*root_);
+}
+
+Checked<double> Expr::EvaluateReal(const Scope& scope) const {
+  if (!root_) return Blame(Verdict::kBadCandidate, "empty expression");
+  return Evaluator(scope, text_).Real(*root_);
 }
 
 Checked<ExprNames> Expr::Names(const Scope& scope) const {

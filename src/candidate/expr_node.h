@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "candidate/plan.h"
+
 namespace cudaagent::candidate {
 
 enum class ExprKind {
   kLiteral,
+  kReal,    // a literal with a fraction or an exponent; in fexpr alone
   kValue,   // a tune name, a counter, an integer input, device.sms
   kSize,    // tensor.size(operands[0])
   kStride,  // tensor.stride(operands[0])
@@ -33,6 +36,9 @@ enum class ExprKind {
   kMin,     // two or more operands
   kMax,
   kCeilDiv,
+  kSqrt,       // in fexpr alone
+  kRsqrt,      // 1 / sqrt
+  kMaxBlocks,  // of `kernel`; operands: threads, shared bytes
 };
 
 // A name with "{expr}" pieces: text, hole, text, hole, ..., text. texts.size() == holes.size() + 1.
@@ -44,6 +50,8 @@ struct NameTemplate {
 struct ExprNode {
   ExprKind kind = ExprKind::kLiteral;
   int64_t literal = 0;
+  double real = 0;
+  KernelName kernel;
   NameTemplate name;
   std::vector<std::shared_ptr<const ExprNode>> operands;
 };

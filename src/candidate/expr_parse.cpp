@@ -6,6 +6,7 @@
 #include "candidate/expr.h"
 #include "candidate/expr_node.h"
 #include "candidate/expr_parser.h"
+#include "candidate/kernel_name.h"
 #include "candidate/spelling.h"
 
 namespace cudaagent::candidate {
@@ -25,7 +26,8 @@ NodePtr Make(ExprKind kind, std::vector<NodePtr> operands) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  // `real`: fractions, sqrt and rsqrt are part of the language, "%" and ceil_div are not.
+  explicit Parser(std::string_view text, bool real = false) : text_(text), real_(real) {}
 
   NodePtr ParseWhole() {
     if (text_.size() > kMaxLength) {
@@ -155,6 +157,9 @@ class Parser {
 
   // A number, a call, a tensor's property or a value's name.
   NodePtr ParseWord() {
+    if (real_ && IsDigit(Peek())) {
+      if (NodePtr number = ParseReal()) return number;
+    }
     if (IsDigit(Peek())) {
       size_t end = at_;
       while (end < text_.size() && (IsIdentifierChar(text_[end]) || text_[end] == '.')) ++end;
@@ -193,7 +198,7 @@ class Parser {
         return Bad("a tensor has .size(i), .stride(i) and .numel, nothing else");
       }
       Accept("(");
-      NodePtr index = ParseSelect();
+      NodePtr index = ParseInteger();
       if (index && !Accept(")")) return Bad("expected ')'");
       if (!index) return nullptr;
       node->operands = {index};
@@ -204,9 +209,30 @@ class Parser {
     return node;
   }
 
+  // Indices and pieces of names are integers inside an fexpr too.
+  NodePtr ParseInteger() {
+    const bool real = std::exchange(real_, false);
+    NodePtr node = ParseSelect();
+    real_ = real;
+    return node;
+  }
+
   NodePtr Literal(int64_t value) {
     auto node = std::make_shared<ExprNode>();
     node->literal = value;
+    return node;
+  }
+
+  // nullptr without an error where what starts with a digit is a name ("0.weight").
+  NodePtr ParseReal() {
+    auto node = std::make_shared<ExprNode>();
+    node->kind = ExprKind::kReal;
+    const char* begin = text_.data() + at_;
+    const auto [end, status] = std::from_chars(begin, text_.data() + text_.size(), node->real);
+    const size_t next = static_cast<size_t>(end - text_.data());
+    const bool name = next < text_.size() && (IsIdentifierChar(text_[next]) || text_[next] == '.');
+    if (status != std::errc() || name) return nullptr;
+    at_ = next;
     return node;
   }
 
@@ -225,13 +251,18 @@ class Parser {
     ExprKind kind = ExprKind::kMin;
     if (function == "max") {
       kind = ExprKind::kMax;
-    } else if (function == "ceil_div") {
+    } else if (function == "ceil_div" && !real_) {
       kind = ExprKind::kCeilDiv;
+    } else if (function == "max_blocks" && !real_) {
+      return ParseMaxBlocks();
+    } else if ((function == "sqrt" || function == "rsqrt") && real_) {
+      return ParseRoot(function == "sqrt" ? ExprKind::kSqrt : ExprKind::kRsqrt);
     } else if (function != "min") {
       at_ = start;
-      if (function == "max_blocks") return Bad("max_blocks is not supported by this version");
-      return Bad("unknown function " + Quote(function) +
-                 Suggest(function, {"min", "max", "ceil_div"}));
+      const std::vector<std::string> known =
+          real_ ? std::vector<std::string>{"min", "max", "sqrt", "rsqrt"}
+                : std::vector<std::string>{"min", "max", "ceil_div", "max_blocks"};
+      return Bad("unknown function " + Quote(function) + Suggest(function, known));
     }
     Accept("(");
     std::vector<NodePtr> operands;
@@ -245,6 +276,38 @@ class Parser {
                                                         : " takes two or more arguments"));
     }
     return Make(kind, std::move(operands));
+  }
+
+  NodePtr ParseRoot(ExprKind kind) {
+    Accept("(");
+    NodePtr operand = ParseSelect();
+    if (!operand) return nullptr;
+    if (!Accept(")")) return Bad("expected ')'");
+    return Make(kind, {operand});
+  }
+
+  // max_blocks("kernel<BLOCK>", threads, shared bytes), the quotes double or single.
+  NodePtr ParseMaxBlocks() {
+    const char* form = "expected max_blocks(\"kernel\", threads, shared_bytes)";
+    Accept("(");
+    SkipSpace();
+    const char quote = Peek();
+    if (quote != '"' && quote != '\'') return Bad(form);
+    const size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) return Bad(form);
+    auto kernel = ParseKernelName(text_.substr(at_ + 1, end - at_ - 1));
+    if (!kernel) return Bad(kernel.error().message);
+    at_ = end + 1;
+    auto node = std::make_shared<ExprNode>();
+    node->kind = ExprKind::kMaxBlocks;
+    node->kernel = std::move(*kernel);
+    while (Accept(",")) {
+      NodePtr operand = ParseSelect();
+      if (!operand) return nullptr;
+      node->operands.push_back(std::move(operand));
+    }
+    if (!Accept(")") || node->operands.size() != 2) return Bad(form);
+    return node;
   }
 
   // "$param:bias", "layers.{i + 1}.weight": an optional "$", then name characters and "{expr}".
@@ -262,7 +325,7 @@ class Parser {
         text += c;
       } else if (c == '{') {
         ++at_;
-        NodePtr hole = ParseSelect();
+        NodePtr hole = ParseInteger();
         if (hole && (SkipSpace(), Peek() != '}')) return Bad("expected '}'"), false;
         if (!hole) return false;
         name->texts.push_back(std::exchange(text, ""));
@@ -277,6 +340,7 @@ class Parser {
   }
 
   std::string_view text_;
+  bool real_ = false;
   size_t at_ = 0;
   int depth_ = 0;
   std::string error_;
@@ -284,8 +348,12 @@ class Parser {
 
 }  // namespace
 
-Checked<Expr> Expr::Parse(std::string_view text) {
-  Parser parser(text);
+Checked<Expr> Expr::Parse(std::string_view text) { return ParseWith(text, /*real=*/false); }
+
+Checked<Expr> Expr::ParseReal(std::string_view text) { return ParseWith(text, /*real=*/true); }
+
+Checked<Expr> Expr::ParseWith(std::string_view text, bool real) {
+  Parser parser(text, real);
   Expr expr;
   expr.root_ = parser.ParseWhole();
   if (!expr.root_) return Blame(Verdict::kBadCandidate, parser.error());

@@ -29,14 +29,27 @@ struct PointerArg {
   bool strided = false;  // the author knows the tensor may be non-contiguous or unaligned
 };
 
+// Several tensors' pointers as one struct by value, in order.
+struct PointersArg {
+  std::vector<PointerArg> pointers;
+};
+
 enum class ScalarType { kI32, kI64, kU32, kU64, kF32, kF64, kF16, kBf16, kBool };
 
 struct ScalarArg {
   ScalarType type = ScalarType::kI32;
-  std::variant<bool, int64_t, double, Expr> value;  // Expr for integers written as text or {"expr"}
+  // Expr: of integers where the type is one (written as text or {"expr"}), else real ({"fexpr"}).
+  std::variant<bool, int64_t, double, Expr> value;
+
+  bool is_real() const {
+    return type == ScalarType::kF32 || type == ScalarType::kF64 || type == ScalarType::kF16 ||
+           type == ScalarType::kBf16;
+  }
 };
 
-using KernelArg = std::variant<PointerArg, ScalarArg>;
+using KernelArg = std::variant<PointerArg, PointersArg, ScalarArg>;
+// The pointers an argument holds, none for a scalar.
+std::vector<const PointerArg*> PointersOf(const KernelArg& arg);
 
 // "ns::name<args>" as written. `template_args` are the texts between the commas of the outermost
 // angle brackets; each is a literal, a tune name or "{expr}".
@@ -96,8 +109,7 @@ struct BufferSpec {
 struct CompileOptions {
   std::string standard = "c++17";
   bool fast_math = false;
-  int max_registers = 0;             // 0 = the compiler decides
-  std::vector<std::string> include;  // "cutlass"
+  int max_registers = 0;  // 0 = the compiler decides
 };
 
 struct Plan {

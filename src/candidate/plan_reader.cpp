@@ -84,7 +84,9 @@ CompileOptions ReadCompile(const Node& node) {
   }
   if (node.Has("include")) {
     for (const Node& each : node.Field("include").Elements("a list of libraries")) {
-      options.include.push_back(OneOf(each, "a library", {"cutlass"}));
+      OneOf(each, "a library", {"cutlass"});
+      each.Refuse("CUTLASS is not on the include path of this version; write the kernel without it, "
+                  "or leave the product to an op such as aten::linear");
     }
   }
   return options;
@@ -124,6 +126,15 @@ Plan ReadPlan(const Json& json) {
   if (root.Has("precision")) ReadPrecision(root.Field("precision"), &plan);
   if (root.Has("compile")) plan.compile = ReadCompile(root.Field("compile"));
   return plan;
+}
+
+std::vector<const PointerArg*> PointersOf(const KernelArg& arg) {
+  if (const auto* one = std::get_if<PointerArg>(&arg)) return {one};
+  std::vector<const PointerArg*> pointers;
+  if (const auto* several = std::get_if<PointersArg>(&arg)) {
+    for (const PointerArg& each : several->pointers) pointers.push_back(&each);
+  }
+  return pointers;
 }
 
 std::map<std::string, int64_t> Plan::DefaultTune() const {

@@ -1,5 +1,6 @@
 // What the expressions of a plan see.
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "candidate/spelling.h"
@@ -23,9 +24,18 @@ std::optional<int64_t> IntegerScalar(const std::string& json) {
   return value ? std::optional(*value) : std::nullopt;
 }
 
+// A float as JSON writes it; "inf" and its like are texts there and no numbers here.
+std::optional<double> RealScalar(const std::string& json) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(json.data(), json.data() + json.size(), value);
+  if (status != std::errc() || end != json.data() + json.size()) return std::nullopt;
+  return value;
+}
+
 bool MentionsUnknownSize(const Expr& expr, const Scope& scope) {
   auto names = expr.Names(scope);
   if (!names) return false;
+  if (names->max_blocks) return true;
   for (const std::string& name : names->values) {
     if (name.starts_with("device.") && !scope.Value(name)) return true;
   }
@@ -78,7 +88,11 @@ ProblemScope::ProblemScope(const ProblemInfo& problem, std::map<std::string, int
   }
   for (const TensorInfo& each : problem.inputs) tensors_[each.name] = each;
   for (const ScalarInput& each : problem.scalars) {
-    if (auto value = IntegerScalar(each.value)) values_[each.name] = *value;
+    if (auto value = IntegerScalar(each.value)) {
+      values_[each.name] = *value;
+    } else if (auto real = RealScalar(each.value)) {
+      reals_[each.name] = *real;
+    }
   }
   for (const auto& [name, value] : values) values_[name] = value;
 }
@@ -93,10 +107,29 @@ const TensorInfo* ProblemScope::Tensor(std::string_view name) const {
   return found == tensors_.end() ? nullptr : &found->second;
 }
 
+std::optional<double> ProblemScope::Real(std::string_view name) const {
+  if (auto found = reals_.find(name); found != reals_.end()) return found->second;
+  return Scope::Real(name);
+}
+
+Checked<std::optional<int64_t>> ProblemScope::MaxBlocks(const std::string& instance,
+                                                        int64_t threads,
+                                                        int64_t shared_bytes) const {
+  if (!occupancy_) return std::nullopt;
+  auto blocks = occupancy_(instance, threads, shared_bytes);
+  if (!blocks) return tl::unexpected(blocks.error());
+  return std::optional(*blocks);
+}
+
 void ProblemScope::SetValue(const std::string& name, int64_t value) { values_[name] = value; }
 
 void ProblemScope::SetTensor(const std::string& name, TensorInfo info) {
   tensors_[name] = std::move(info);
+}
+
+bool LeftOut(const BufferSpec& spec, const Scope& scope) {
+  const auto when = spec.when ? spec.when->Evaluate(scope) : Checked<int64_t>(1);
+  return when && *when == 0;
 }
 
 int64_t DtypeBytes(std::string_view dtype) {
@@ -131,6 +164,7 @@ Checked<ProblemScope> PlanScope(const Plan& plan, const ProblemInfo& problem,
   for (const auto& [list, field] :
        {std::pair(&plan.buffers, "buffers."), std::pair(&plan.prepared, "prepared.")}) {
     for (const BufferSpec& spec : *list) {
+      if (LeftOut(spec, sizes)) continue;
       auto info = BufferInfo(spec, field + spec.name, sizes);
       if (!info) return tl::unexpected(info.error());
       if (*info) scope.SetTensor(spec.name, std::move(**info));

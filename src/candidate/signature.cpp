@@ -135,13 +135,18 @@ Checked<void> CheckSignature(const KernelStep& step, const std::string& demangle
   for (size_t i = 0; i < types.size(); ++i) {
     const Type want = Classify(types[i]);
     const auto* scalar = std::get_if<ScalarArg>(&step.args[i]);
-    const Type given = scalar ? TypeOf(scalar->type) : Type{Kind::kPointer, 8};
+    const bool pointers = std::holds_alternative<PointersArg>(step.args[i]);
+    const Type given = scalar     ? TypeOf(scalar->type)
+                       : pointers ? Type{Kind::kOther, 0}
+                                  : Type{Kind::kPointer, 8};
     // A type this list does not know (an enum, a struct) is left to the size check of the device,
     // but no tensor is passed for it.
     if (want.kind == given.kind && want.bytes == given.bytes) continue;
     if (want.kind == Kind::kOther && scalar) continue;
     const std::string what =
-        scalar ? "{\"" + std::string(ScalarTypeName(scalar->type)) + "\": ...}" : "a tensor";
+        scalar     ? "{\"" + std::string(ScalarTypeName(scalar->type)) + "\": ...}"
+        : pointers ? "{\"ptrs\": ...}"
+                   : "a tensor";
     const std::string form = Form(want);
     return bad("args[" + std::to_string(i) + "] is " + what + ", but parameter " +
                std::to_string(i + 1) + " is " + Quote(types[i]) +

@@ -22,13 +22,13 @@ bool IsDeviceValue(std::string_view name) {
   return name == "device.sms" || name == "device.smem_optin" || name == "device.l2_bytes";
 }
 
-}  // namespace
-
-Checked<std::optional<int64_t>> EvaluateKnown(const Expr& expr, const std::string& where,
-                                              const PlanNames& names, const ProblemScope& scope) {
+// False where the value depends on a device or on the shape of an op's result; a fault where a name
+// stands for nothing that an expression can use.
+Checked<bool> AllKnown(const Expr& expr, const std::string& where, const PlanNames& names,
+                       const ProblemScope& scope, bool real) {
   auto mentioned = expr.Names(scope);
   if (!mentioned) return Bad(where, mentioned.error().message);
-  bool known = true;
+  bool known = !mentioned->max_blocks;
   for (const std::string& name : mentioned->values) {
     if (IsDeviceValue(name)) {
       known = known && scope.Value(name).has_value();
@@ -36,8 +36,10 @@ Checked<std::optional<int64_t>> EvaluateKnown(const Expr& expr, const std::strin
     }
     auto kind = names.Find(name);
     if (!kind) return Bad(where, names.Unknown(name, false) + " in " + Quote(expr.text()));
-    if (*kind == NameKind::kScalar && !scope.Value(name)) {
-      return Bad(where, Quote(name) + " is not an integer in " + Quote(expr.text()));
+    if (*kind == NameKind::kScalar && !(real ? scope.Real(name).has_value()
+                                             : scope.Value(name).has_value())) {
+      return Bad(where, Quote(name) + (real ? " is not a number in " : " is not an integer in ") +
+                            Quote(expr.text()));
     }
   }
   for (const std::string& name : mentioned->tensors) {
@@ -45,7 +47,16 @@ Checked<std::optional<int64_t>> EvaluateKnown(const Expr& expr, const std::strin
     if (!kind) return Bad(where, names.Unknown(name, true) + " in " + Quote(expr.text()));
     known = known && scope.Tensor(name) != nullptr;
   }
-  if (!known) return std::nullopt;
+  return known;
+}
+
+}  // namespace
+
+Checked<std::optional<int64_t>> EvaluateKnown(const Expr& expr, const std::string& where,
+                                              const PlanNames& names, const ProblemScope& scope) {
+  auto known = AllKnown(expr, where, names, scope, /*real=*/false);
+  if (!known) return tl::unexpected(known.error());
+  if (!*known) return std::nullopt;
   auto value = expr.Evaluate(scope);
   if (!value) return Bad(where, value.error().message);
   return *value;
@@ -111,10 +122,12 @@ Checked<void> StepChecks::CheckKernel(const KernelStep& step, const std::string&
   if (auto ok = CheckDimensions(step, where); !ok) return ok;
   for (size_t i = 0; i < step.args.size(); ++i) {
     const std::string place = At(where, "args", i);
-    const auto* pointer = std::get_if<PointerArg>(&step.args[i]);
-    Checked<void> ok = pointer ? CheckPointer(*pointer, place)
-                               : CheckScalar(std::get<ScalarArg>(step.args[i]), place);
-    if (!ok) return ok;
+    if (const auto* scalar = std::get_if<ScalarArg>(&step.args[i])) {
+      if (auto ok = CheckScalar(*scalar, place); !ok) return ok;
+    }
+    for (const PointerArg* pointer : PointersOf(step.args[i])) {
+      if (auto ok = CheckPointer(*pointer, place); !ok) return ok;
+    }
   }
   return {};
 }
@@ -202,7 +215,7 @@ Checked<void> StepChecks::CheckPointer(const PointerArg& arg, const std::string&
   if (!IsTensor(kind)) {
     return Bad(where, Quote("$" + name) + " is " + std::string(Describe(kind)) +
                           ", not a tensor; pass a typed scalar such as {\"i32\": " + Quote(name) +
-                          "} or {\"f32\": 0.5}");
+                          "} or {\"f32\": {\"fexpr\": " + Quote(name) + "}}");
   }
   if (kind == NameKind::kOutput || (preparing_ && kind == NameKind::kPrepared)) {
     written_.insert(name);
@@ -226,6 +239,12 @@ Checked<void> StepChecks::CheckPointer(const PointerArg& arg, const std::string&
 Checked<void> StepChecks::CheckScalar(const ScalarArg& arg, const std::string& where) {
   const auto* expr = std::get_if<Expr>(&arg.value);
   if (!expr) return {};
+  if (arg.is_real()) {
+    auto known = AllKnown(*expr, where, names_, scope_, /*real=*/true);
+    if (!known || !*known) return known.map([](bool) {});
+    auto value = expr->EvaluateReal(scope_);
+    return value ? Checked<void>() : Bad(where, value.error().message);
+  }
   auto value = Value(*expr, where);
   if (!value) return tl::unexpected(value.error());
   if (*value && !FitsScalar(arg.type, **value)) {

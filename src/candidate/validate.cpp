@@ -41,10 +41,10 @@ Checked<void> ValidatePlan(const ParsedCandidate& candidate, const ProblemInfo& 
   if (!scope) return tl::unexpected(scope.error());
   if (auto ok = CheckRequire(plan, *names, *scope); !ok) return ok;
 
-  StepChecks checks(candidate, std::move(*names), std::move(*scope));
+  StepChecks checks(candidate, std::move(*names), *scope);
   if (auto ok = checks.Check(plan.prepare, /*preparing=*/true); !ok) return ok;
   for (const BufferSpec& each : plan.prepared) {
-    if (!checks.written().contains(each.name)) {
+    if (!LeftOut(each, *scope) && !checks.written().contains(each.name)) {
       return Blame(Verdict::kBadCandidate, "prepared." + each.name +
                                                ": no prepare step makes it; pass \"$" + each.name +
                                                "\" to a kernel or bind an op's \"out\" to it");

@@ -1,6 +1,7 @@
 // A plan against a problem: names, sizes, policies. What needs a device is checked by the device.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -17,13 +18,21 @@ class ProblemScope : public Scope {
  public:
   ProblemScope(const ProblemInfo& problem, std::map<std::string, int64_t> values);
   std::optional<int64_t> Value(std::string_view name) const override;
+  std::optional<double> Real(std::string_view name) const override;
   const TensorInfo* Tensor(std::string_view name) const override;
+  Checked<std::optional<int64_t>> MaxBlocks(const std::string& instance, int64_t threads,
+                                            int64_t shared_bytes) const override;
   void SetValue(const std::string& name, int64_t value);     // counters
   void SetTensor(const std::string& name, TensorInfo info);  // buffers, op results
+  // Gives max_blocks() a device to ask: (instance, threads, shared bytes) -> blocks.
+  using Occupancy = std::function<Checked<int64_t>(const std::string&, int64_t, int64_t)>;
+  void SetOccupancy(Occupancy occupancy) { occupancy_ = std::move(occupancy); }
 
  private:
   std::map<std::string, int64_t, std::less<>> values_;
+  std::map<std::string, double, std::less<>> reals_;  // inputs that are no integers
   std::map<std::string, TensorInfo, std::less<>> tensors_;
+  Occupancy occupancy_;
 };
 
 // The scope of a plan's steps: the problem, the plan's default tune values, its buffers and
@@ -31,6 +40,9 @@ class ProblemScope : public Scope {
 // kBadCandidate where a shape is negative, too large or names something unknown.
 Checked<ProblemScope> PlanScope(const Plan& plan, const ProblemInfo& problem,
                                 std::map<std::string, int64_t> more = {});
+
+// True where the "when" of a buffer or prepared value is known to be 0.
+bool LeftOut(const BufferSpec& spec, const Scope& scope);
 
 // Bytes of one element; 0 for a dtype that plans do not know.
 int64_t DtypeBytes(std::string_view dtype);

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "cli/also.h"
 #include "cli/app.h"
 #include "cli/baseline.h"
 #include "cli/commands.h"
@@ -37,15 +38,51 @@ Result<Candidate> ReadCandidate(const std::string& path) {
   return candidate;
 }
 
-std::string Render(const EvalCommand& command, const std::string& path,
-                   const Evaluation& evaluation) {
+std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation,
+                   const std::vector<AlsoResult>& also) {
   const bool several = command.kernel_paths.size() > 1;
   if (!command.output.json) {
-    return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation);
+    return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation) + AlsoText(also);
   }
   nlohmann::json json = protocol::ToJson(evaluation);
   if (several) json["kernel"] = path;  // one line each: JSONL
+  if (!also.empty()) json["also"] = AlsoJson(also);
   return protocol::ToText(json, several ? -1 : 2) + "\n";
+}
+
+// One after another at the problem's own shapes; at the further ones once the worker is gone, for a
+// process that times has the GPU to itself.
+int Judge(const EvalCommand& command, const std::vector<Candidate>& candidates,
+          std::unique_ptr<Evaluator> evaluator, const std::vector<AlsoShape>& shapes) {
+  int exit_code = kExitOk;
+  std::vector<Candidate> correct;
+  std::vector<std::pair<const Candidate*, Evaluation>> judged;
+  for (const Candidate& candidate : candidates) {
+    if (StopSignal() != 0) return 128 + StopSignal();
+    auto evaluation = evaluator->Evaluate(candidate);
+    if (!evaluation) return Report(evaluation.error(), command.output.json);
+    if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
+    if (!shapes.empty()) {
+      if (evaluation->verdict == Verdict::kOk) correct.push_back(candidate);
+      judged.emplace_back(&candidate, std::move(*evaluation));
+      continue;
+    }
+    auto printed = Print(Render(command, candidate.origin, *evaluation, {}));
+    if (!printed) return Report(printed.error(), false);
+  }
+  evaluator.reset();
+  auto also = VerifyAlso(shapes, correct, command.eval, command.output);
+  if (!also) return Report(also.error(), command.output.json);
+  auto next = also->begin();
+  for (const auto& [candidate, evaluation] : judged) {
+    const auto results = evaluation.verdict == Verdict::kOk ? *next++ : std::vector<AlsoResult>();
+    for (const AlsoResult& each : results) {
+      if (exit_code == kExitOk) exit_code = ExitCodeOf(each.verdict);
+    }
+    auto printed = Print(Render(command, candidate->origin, evaluation, results));
+    if (!printed) return Report(printed.error(), false);
+  }
+  return exit_code;
 }
 
 int RunEval(const EvalCommand& command) {
@@ -59,6 +96,8 @@ int RunEval(const EvalCommand& command) {
   }
   auto spec = ToSpec(command.problem);
   if (!spec) return Report(spec.error(), json);
+  auto shapes = AlsoShapes(*spec, command.eval.also);
+  if (!shapes) return Report(shapes.error(), json);
   std::vector<Candidate> candidates;
   for (const std::string& path : command.kernel_paths) {
     auto candidate = ReadCandidate(path);
@@ -72,16 +111,7 @@ int RunEval(const EvalCommand& command) {
     if (!candidate) return Report(candidate.error(), json);
     candidates.push_back(std::move(*candidate));
   }
-  int exit_code = kExitOk;
-  for (const Candidate& candidate : candidates) {
-    if (StopSignal() != 0) return 128 + StopSignal();
-    auto evaluation = (*evaluator)->Evaluate(candidate);
-    if (!evaluation) return Report(evaluation.error(), json);
-    auto printed = Print(Render(command, candidate.origin, *evaluation));
-    if (!printed) return Report(printed.error(), false);
-    if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
-  }
-  return exit_code;
+  return Judge(command, candidates, std::move(*evaluator), *shapes);
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   command.add_option("MODEL", flags.model_path, "model.py in KernelBench's contract (trusted code: it runs)")
       ->required();
   Add(command, "--class", flags.class_name, "The nn.Module class to optimize");
+  Add(command, "--inputs-fn", flags.inputs_fn, "The function that makes forward's arguments: a list, or a dict by name");
   command.add_option("--const", flags.consts, "Override a module constant, e.g. --const batch_size=64")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
@@ -77,8 +78,8 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent", "strict"}));
   Add(command, "--trials", flags.options.trials, "Fresh random inputs that must all verify")
       ->check(CLI::Range(1, 1000));
-  command.add_flag("!--no-hidden-variants", flags.options.hidden_variants,
-                   "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
+  AddFlag(command, "--no-hidden-variants", flags.no_hidden_variants,
+          "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
   command.add_option("--seed", flags.options.seed,
                      "Where the random inputs come from, to repeat them; default: nobody can foresee it")
       ->envname("CUDAAGENT_SEED");
@@ -86,6 +87,12 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::Range(0.1, 600.0));
   AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
   AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
+  command.add_option("--also-const", flags.also,
+                     "Verify what is correct at further shapes too, e.g. --also-const batch_size=8,dim=100")
+      ->type_name("NAME=VALUE,...")
+      ->allow_extra_args(false);
+  AddFlag(command, "--no-prepare", flags.no_prepare,
+          "Refuse candidates that prepare values of the parameters outside of the timing");
   Add(command, "--model-gpu", flags.options.model_gpu, "GPU whose ceilings the CPU device's estimates use");
   Add(command, "--timeout-compile", flags.timeouts.compile_s, "Seconds for one compile")
       ->check(CLI::Range(1.0, 3600.0));
@@ -102,6 +109,23 @@ void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
   AddFlag(command, "-q,--quiet", flags.quiet, "No progress on stderr");
 }
 
+Result<std::map<std::string, std::string>> ToConstants(const char* flag, const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> constants;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    if (equals == std::string::npos || !IsIdentifier(name)) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} {} is not NAME=VALUE. Write for example {} batch_size=64.", flag,
+                              util::SanitiseUtf8(text), flag));
+    }
+    if (!constants.emplace(name, text.substr(equals + 1)).second) {
+      return Fail(ErrorCode::kUsage, fmt::format("{} gives {} twice. Give it once.", flag, name));
+    }
+  }
+  return constants;
+}
+
 Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {
   auto source = util::ReadFile(flags.model_path, 16 << 20);
   if (!source) return tl::unexpected(source.error());
@@ -109,20 +133,12 @@ Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {
   spec.path = std::filesystem::absolute(flags.model_path).lexically_normal().string();
   spec.source = std::move(*source);
   spec.class_name = flags.class_name;
+  spec.inputs_fn = flags.inputs_fn;
   spec.dtype = flags.dtype;
   spec.precision = PrecisionOf(flags.precision);
-  for (const std::string& text : flags.consts) {
-    const size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    if (equals == std::string::npos || !IsIdentifier(name)) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("--const {} is not NAME=VALUE. Write for example --const batch_size=64.",
-                              util::SanitiseUtf8(text)));
-    }
-    if (!spec.consts.emplace(name, text.substr(equals + 1)).second) {
-      return Fail(ErrorCode::kUsage, fmt::format("--const gives {} twice. Give it once.", name));
-    }
-  }
+  auto constants = ToConstants("--const", flags.consts);
+  if (!constants) return tl::unexpected(constants.error());
+  spec.consts = std::move(*constants);
   return spec;
 }
 
@@ -133,6 +149,8 @@ evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const
   config.reward = flags.reward;
   config.baseline = flags.baseline;
   config.options = flags.options;
+  config.options.hidden_variants = !flags.no_hidden_variants;
+  config.options.allow_prepare = !flags.no_prepare;
   config.timeouts = flags.timeouts;
   config.cache_dir = util::CacheDir();
   config.program_dir = util::ProgramDir();
@@ -153,6 +171,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   const ProblemFlags plain_problem;
   const EvalFlags plain;
   add("--class", problem.class_name, plain_problem.class_name);
+  add("--inputs-fn", problem.inputs_fn, plain_problem.inputs_fn);
   for (const auto& [name, value] : spec.consts) add("--const", name + "=" + value, "");
   add("--dtype", problem.dtype, plain_problem.dtype);
   add("--precision", problem.precision, plain_problem.precision);
@@ -162,6 +181,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--tier", eval.options.tier, plain.options.tier);
   add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
   if (eval.options.warm_l2) words.push_back("--warm-l2");
+  if (!eval.options.allow_prepare) words.push_back("--no-prepare");
   return words;
 }
 

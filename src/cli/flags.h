@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ namespace cudaagent::cli {
 struct ProblemFlags {
   std::string model_path;
   std::string class_name = "Model";
+  std::string inputs_fn = "get_inputs";
   std::vector<std::string> consts;  // NAME=VALUE
   std::string dtype = "float32";
   std::string precision = "tf32";
@@ -29,6 +31,9 @@ struct EvalFlags {
   std::string baseline = "compile";
   EvalOptions options;
   evaluate::Timeouts timeouts;
+  bool no_hidden_variants = false;
+  bool no_prepare = false;
+  std::vector<std::string> also;  // NAME=VALUE,... each: further shapes to verify at
 };
 
 // How to speak.
@@ -40,6 +45,9 @@ struct OutputFlags {
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
 void AddEvalFlags(CLI::App& command, EvalFlags& flags);
 void AddOutputFlags(CLI::App& command, OutputFlags& flags);
+
+// NAME=VALUE texts as name -> Python literal; kUsage names `flag` and the text that is none.
+Result<std::map<std::string, std::string>> ToConstants(const char* flag, const std::vector<std::string>& texts);
 
 // Reads model.py. kUsage names what is wrong with which flag.
 Result<ProblemSpec> ToSpec(const ProblemFlags& flags);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "cli/also.h"
 #include "cli/app.h"
 #include "cli/baseline.h"
 #include "cli/commands.h"
@@ -40,7 +41,8 @@ search::Observer Watch(const OptimizeCommand& command, bool builtin_first) {
 
 namespace {
 
-nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder) {
+nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder,
+                           const std::vector<AlsoResult>& also) {
   nlohmann::json attempts = nlohmann::json::array();
   Usage usage;
   for (const Attempt& attempt : outcome.attempts) {
@@ -63,18 +65,20 @@ nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& fo
     json["best"] = {{"attempt", outcome.best},
                     {"kernel", folder + "/best/kernel.cu"},
                     {"evaluation", protocol::ToJson(outcome.attempts[outcome.best].evaluation)}};
+    if (!also.empty()) json["best"]["also"] = AlsoJson(also);
   }
   return json;
 }
 
-std::string SummaryText(const search::Outcome& outcome, const std::string& folder) {
+std::string SummaryText(const search::Outcome& outcome, const std::string& folder,
+                        const std::vector<AlsoResult>& also) {
   std::string text = std::to_string(outcome.attempts.size()) + " attempts; stopped: " +
                      (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
   if (outcome.best < 0) return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
   const Attempt& best = outcome.attempts[outcome.best];
   text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) + ", " +
           best.candidate.origin + ")\n";
-  return text + report::EvaluationText(best.evaluation);
+  return text + report::EvaluationText(best.evaluation) + AlsoText(also);
 }
 
 int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& outcome) {
@@ -161,11 +165,22 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
   return outcome;
 }
 
-int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome) {
+// The best kernel at the further shapes that were asked for; the evaluator has left the device by now.
+std::vector<AlsoResult> VerifyBest(const OptimizeCommand& command, const search::Outcome& outcome,
+                                   const std::vector<AlsoShape>& shapes) {
+  if (outcome.best < 0 || shapes.empty() || StopSignal() != 0) return {};
+  auto verified = VerifyAlso(shapes, {outcome.attempts[outcome.best].candidate}, command.eval, command.output);
+  if (verified) return std::move(verified->front());
+  command.Say("the best kernel was not verified at further shapes: " + verified.error().message);
+  return {};
+}
+
+int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome,
+                 const std::vector<AlsoResult>& also) {
   const bool json = command.output.json;
   const std::string folder = command.run->folder();
-  auto printed = Print(json ? protocol::ToText(SummaryJson(outcome, folder)) + "\n"
-                            : SummaryText(outcome, folder));
+  auto printed = Print(json ? protocol::ToText(SummaryJson(outcome, folder, also)) + "\n"
+                            : SummaryText(outcome, folder, also));
   if (outcome.error) Report(*outcome.error, false);
   if (!printed) return Report(printed.error(), false);
   return ExitCodeOfOutcome(command, outcome);
@@ -192,7 +207,7 @@ int PrintFinished(OptimizeCommand& command) {
   if (const store::StoredAttempt* best = before.best()) outcome.best = best->attempt.number;
   command.Say("this run is finished (" + before.stopped +
               "); --attempts N goes on with more. Its result:");
-  return PrintOutcome(command, outcome);
+  return PrintOutcome(command, outcome, {});
 }
 
 int Resume(const OptimizeCommand& asked, const CLI::App& sub) {
@@ -255,6 +270,8 @@ int RunOptimize(OptimizeCommand& command) {
   if (!proposer) return Report(proposer.error(), json);
   auto spec = ToSpec(command.problem);
   if (!spec) return Report(spec.error(), json);
+  auto shapes = AlsoShapes(*spec, command.eval.also);
+  if (!shapes) return Report(shapes.error(), json);
   if (auto opened = OpenRun(command, *spec, proposer->proposer->name()); !opened) {
     return Report(opened.error(), json);
   }
@@ -263,12 +280,13 @@ int RunOptimize(OptimizeCommand& command) {
 
   auto outcome = Search(command, *spec, *proposer);
   if (!outcome) return Report(outcome.error(), json);
+  const std::vector<AlsoResult> also = VerifyBest(command, *outcome, *shapes);
   const bool finished = !outcome->error && outcome->reason != search::StopReason::kInterrupted;
   const std::string stopped = outcome->error ? outcome->error->message : search::ToString(outcome->reason);
-  const std::string summary = protocol::ToText(SummaryJson(*outcome, command.run->folder())) + "\n";
+  const std::string summary = protocol::ToText(SummaryJson(*outcome, command.run->folder(), also)) + "\n";
   auto ended = command.run->End(stopped, finished, outcome->elapsed_s, summary);
   if (!ended && !outcome->error) outcome->error = ended.error();
-  return PrintOutcome(command, *outcome);
+  return PrintOutcome(command, *outcome, also);
 }
 
 CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {

@@ -72,6 +72,10 @@ class Module {
   virtual Checked<KernelInfo> Kernel(const std::string& mangled) = 0;
   // GPU: enqueues on the current torch stream. CPU: runs to the end.
   virtual Checked<void> Run(const Launch& launch) = 0;
+  // Blocks of one multiprocessor that are resident at once. Here: what threads and shared memory
+  // allow on sm_90; a GPU knows its registers too.
+  virtual Checked<int64_t> BlocksPerSm(const std::string& mangled, int64_t threads,
+                                       int64_t shared_bytes);
 };
 
 class Device {

@@ -14,6 +14,7 @@ namespace {
 
 using candidate::Expr;
 using candidate::PointerArg;
+using candidate::PointersArg;
 using candidate::ScalarArg;
 using candidate::ScalarType;
 
@@ -137,6 +138,8 @@ class Preparation {
       Checked<void> done;
       if (const auto* pointer = std::get_if<PointerArg>(&step_.args[i])) {
         done = Pointer(*pointer, place, info_.params[i]);
+      } else if (const auto* pointers = std::get_if<PointersArg>(&step_.args[i])) {
+        done = Pointers(*pointers, place, info_.params[i]);
       } else {
         done = Scalar(std::get<ScalarArg>(step_.args[i]), place, info_.params[i]);
       }
@@ -159,6 +162,29 @@ class Preparation {
 
   Checked<void> Pointer(const PointerArg& arg, const std::string& place,
                         const ParamLayout& layout) {
+    auto address = Address(arg, place);
+    if (!address) return tl::unexpected(address.error());
+    return Put(*address, "a pointer", place, layout);
+  }
+
+  Checked<void> Pointers(const PointersArg& arg, const std::string& place,
+                         const ParamLayout& layout) {
+    const size_t bytes = arg.pointers.size() * sizeof(uintptr_t);
+    if (bytes != layout.bytes) {
+      return Bad(c10::str(place, ": ", arg.pointers.size(), " pointers have ", bytes,
+                          " bytes, but this parameter of kernel \"", instance_, "\" has ",
+                          layout.bytes, "; it must be a struct of as many pointers."));
+    }
+    for (size_t i = 0; i < arg.pointers.size(); ++i) {
+      auto address = Address(arg.pointers[i], c10::str(place, ".ptrs[", i, "]"));
+      if (!address) return tl::unexpected(address.error());
+      std::memcpy(launch_.params.data() + layout.offset + i * sizeof(uintptr_t), &*address,
+                  sizeof(uintptr_t));
+    }
+    return {};
+  }
+
+  Checked<uintptr_t> Address(const PointerArg& arg, const std::string& place) {
     auto tensor = names_.Tensor(arg.tensor.name);
     if (!tensor) {
       return Blame(tensor.error().verdict, where_ + place + ": " + tensor.error().message);
@@ -191,7 +217,7 @@ class Preparation {
       }
       address += static_cast<uintptr_t>(*offset * item);
     }
-    return Put(address, "a pointer", place, layout);
+    return address;
   }
 
   template <typename T>
@@ -214,8 +240,13 @@ class Preparation {
       real = static_cast<double>(whole);
     } else if (const auto* d = std::get_if<double>(&arg.value)) {
       real = *d;
+    } else if (const auto* expr = std::get_if<Expr>(&arg.value); expr != nullptr && arg.is_real()) {
+      auto value = expr->EvaluateReal(names_.values());
+      if (!value) {
+        return Blame(value.error().verdict, where_ + place + ": " + value.error().message);
+      }
+      real = *value;
     } else {
-      const auto* expr = std::get_if<Expr>(&arg.value);
       auto value =
           expr != nullptr ? Evaluate(*expr, place) : Checked<int64_t>(std::get<int64_t>(arg.value));
       if (!value) return tl::unexpected(value.error());

@@ -17,7 +17,7 @@ void Visit(const candidate::OpValue& value, const Mention& mention) {
 void Visit(const candidate::Step& step, const Mention& mention) {
   if (const auto* kernel = std::get_if<candidate::KernelStep>(&step.what)) {
     for (const candidate::KernelArg& arg : kernel->args) {
-      if (const auto* pointer = std::get_if<candidate::PointerArg>(&arg)) {
+      for (const candidate::PointerArg* pointer : candidate::PointersOf(arg)) {
         mention(pointer->tensor.name);
       }
     }

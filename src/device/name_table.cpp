@@ -117,12 +117,29 @@ Checked<at::Tensor> NameTable::AllocateOutput(const std::string& name) {
   return output.allocated;
 }
 
+namespace {
+
+Checked<void> CopyInto(const std::string& name, at::Tensor to, const at::Tensor& result) {
+  if (result.sizes() != to.sizes() || result.scalar_type() != to.scalar_type()) {
+    return Blame(Verdict::kBadCandidate, c10::str("the result is ", Spell(result), ", but ", name,
+                                                  " is ", Spell(to), "."));
+  }
+  const at::NoGradGuard no_grad;
+  to.copy_(result);
+  return {};
+}
+
+}  // namespace
+
 Checked<void> NameTable::Bind(const std::string& written, const at::Tensor& tensor) {
   auto name = candidate::ExpandName(written, scope_);
   if (!name) return tl::unexpected(name.error());
   const auto output = outputs_.find(*name);
   if (output == outputs_.end()) {
     const auto entry = entries_.find(*name);
+    if (preparing_ && entry != entries_.end() && entry->second.kind == Kind::kPrepared) {
+      return CopyInto(*name, entry->second.tensor, tensor);
+    }
     if (bindings_.scalars.contains(*name) ||
         (entry != entries_.end() && entry->second.kind != Kind::kResult)) {
       return Blame(Verdict::kBadCandidate,
@@ -154,12 +171,58 @@ Checked<void> NameTable::Bind(const std::string& written, const at::Tensor& tens
 
 std::string NameTable::ProtectedName(const at::Tensor& tensor) const {
   for (const auto& [name, entry] : entries_) {
-    if (entry.kind == Kind::kReadOnly && ShareStorage(entry.tensor, tensor)) return "$" + name;
+    const bool read_only =
+        entry.kind == Kind::kReadOnly || (entry.kind == Kind::kPrepared && !preparing_);
+    if (read_only && ShareStorage(entry.tensor, tensor)) return "$" + name;
   }
   return "";
 }
 
 Checked<void> NameTable::AddBuffer(const candidate::BufferSpec& spec, const std::string& where) {
+  return Allocate(spec, where, Kind::kBuffer);
+}
+
+Checked<void> NameTable::AddPrepared(const candidate::BufferSpec& spec, const std::string& where) {
+  return Allocate(spec, where, Kind::kPrepared);
+}
+
+void NameTable::BeginPrepare() {
+  preparing_ = true;
+  prepared_copies_.clear();
+  for (const auto& [name, entry] : entries_) {
+    if (entry.kind == Kind::kPrepared) FillPoison(entry.tensor);
+  }
+  ++generation_;
+}
+
+void NameTable::EndPrepare() {
+  preparing_ = false;
+  std::erase_if(entries_, [](const auto& each) { return each.second.kind == Kind::kResult; });
+  for (const auto& [name, entry] : entries_) {
+    if (entry.kind == Kind::kPrepared) prepared_copies_[name] = AsBytes(entry.tensor).clone();
+  }
+  ++generation_;
+}
+
+Checked<void> NameTable::CheckPrepared() const {
+  for (const auto& [name, before] : prepared_copies_) {
+    if (at::equal(AsBytes(entries_.at(name).tensor), before)) continue;
+    return Blame(Verdict::kInputMutated, c10::str("The candidate's steps changed the prepared value ",
+                                                  name, "; steps only read them."));
+  }
+  return {};
+}
+
+int64_t NameTable::PreparedBytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.kind == Kind::kPrepared) bytes += SpanBytes(entry.tensor);
+  }
+  return bytes;
+}
+
+Checked<void> NameTable::Allocate(const candidate::BufferSpec& spec, const std::string& where,
+                                  Kind kind) {
   const auto refuse = [&](const std::string& what) {
     return Blame(Verdict::kBadCandidate, c10::str(where, ": ", what));
   };
@@ -190,7 +253,7 @@ Checked<void> NameTable::AddBuffer(const candidate::BufferSpec& spec, const std:
   try {
     const at::Tensor tensor = guards_.Allocate(spec.name, shape, strides, *type, device_);
     FillPoison(tensor);
-    Set(spec.name, tensor, Kind::kBuffer);
+    Set(spec.name, tensor, kind);
     if (spec.zero) zeroed_.push_back(tensor);
   } catch (...) {
     return tl::unexpected(CurrentExceptionAsFault(where, Verdict::kInfraError));
@@ -235,7 +298,9 @@ void NameTable::Poison() {
 int64_t NameTable::OwnBytes() const {
   int64_t bytes = 0;
   for (const auto& [name, entry] : entries_) {
-    if (entry.kind == Kind::kBuffer) bytes += SpanBytes(entry.tensor);
+    if (entry.kind == Kind::kBuffer || entry.kind == Kind::kPrepared) {
+      bytes += SpanBytes(entry.tensor);
+    }
   }
   for (const auto& [name, output] : outputs_) {
     if (output.allocated.defined()) bytes += SpanBytes(output.allocated);
@@ -284,7 +349,7 @@ std::vector<MemoryRegion> NameTable::Regions(const std::set<std::string>& writte
     const auto in = [&entry = entry](const at::Tensor& t) { return ShareStorage(t, entry.tensor); };
     const auto output = outputs_.find(name);
     const bool undefined =
-        entry.kind == Kind::kBuffer || (output != outputs_.end() && in(output->second.allocated));
+        entry.kind == Kind::kBuffer || (entry.kind == Kind::kPrepared && preparing_) || (output != outputs_.end() && in(output->second.allocated));
     MemoryRegion region;
     region.name = name;
     region.base = const_cast<void*>(entry.tensor.const_data_ptr());

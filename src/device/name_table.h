@@ -43,6 +43,17 @@ class NameTable : public OpScope {
 
   // Allocates a buffer; `zero` ones are filled by ZeroBuffers().
   Checked<void> AddBuffer(const candidate::BufferSpec& spec, const std::string& where);
+  // Allocates a prepared value: written between BeginPrepare() and EndPrepare(), read-only after.
+  // An op's result bound to its name is copied into it.
+  Checked<void> AddPrepared(const candidate::BufferSpec& spec, const std::string& where);
+  void BeginPrepare();
+  void EndPrepare();
+  // kInputMutated where one differs from what it was at EndPrepare().
+  Checked<void> CheckPrepared() const;
+  int64_t PreparedBytes() const;
+  void SetOccupancy(candidate::ProblemScope::Occupancy occupancy) {
+    scope_.SetOccupancy(std::move(occupancy));
+  }
   void ZeroBuffers();
 
   // Forgets results of ops and outputs bound by them; allocated outputs are bound again.
@@ -69,7 +80,7 @@ class NameTable : public OpScope {
   GuardedMemory* input_guards() { return bindings_.guards.get(); }
 
  private:
-  enum class Kind { kReadOnly, kBuffer, kOutput, kResult };
+  enum class Kind { kReadOnly, kPrepared, kBuffer, kOutput, kResult };
   struct Entry {
     at::Tensor tensor;
     Kind kind = Kind::kReadOnly;
@@ -82,6 +93,7 @@ class NameTable : public OpScope {
   NameTable(const ProblemInfo& problem, std::map<std::string, int64_t> values, Bindings bindings,
             at::Device device);
   Checked<void> BindProblem(const ProblemInfo& problem);
+  Checked<void> Allocate(const candidate::BufferSpec& spec, const std::string& where, Kind kind);
   Checked<at::Tensor> AllocateOutput(const std::string& name);
   void Set(const std::string& name, const at::Tensor& tensor, Kind kind);
 
@@ -93,6 +105,8 @@ class NameTable : public OpScope {
   std::map<std::string, Output> outputs_;
   std::vector<std::string> output_order_;
   std::vector<at::Tensor> zeroed_;
+  std::map<std::string, at::Tensor> prepared_copies_;  // as they were at EndPrepare()
+  bool preparing_ = false;
   int64_t generation_ = 0;
 };
 

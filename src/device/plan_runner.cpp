@@ -15,6 +15,7 @@
 #include "device/name_table.h"
 #include "device/op_call.h"
 #include "device/tensor_info.h"
+#include "util/time.h"
 
 namespace cudaagent::device {
 namespace {
@@ -77,26 +78,31 @@ class Runner : public PlanRunner {
   }
 
   Checked<void> Prepare(const ProblemInfo& problem, Bindings bindings) {
-    if (!plan_.prepared.empty() || !plan_.prepare.empty()) {
-      return Blame(Verdict::kBadCandidate,
-                   "\"prepared\" and \"prepare\" are not supported by this version; do the work in "
-                   "\"steps\".");
-    }
     at::Device at_device(at::kCPU);
     if (device_.is_gpu()) at_device = gpu::TorchDevice();
     auto names =
         NameTable::Create(plan_, problem, std::move(bindings), device_.limits(), at_device);
     if (!names) return tl::unexpected(names.error());
     names_ = std::move(*names);
-    for (size_t i = 0; i < plan_.buffers.size(); ++i) {
-      const candidate::BufferSpec& spec = plan_.buffers[i];
-      const std::string where = "buffers." + spec.name;
-      auto wanted = Holds(spec.when, where);
-      if (!wanted) return tl::unexpected(wanted.error());
-      if (!*wanted) continue;
-      if (auto added = names_->AddBuffer(spec, where); !added) return added;
-    }
-    return LoadModule();
+    names_->SetOccupancy([this](const std::string& instance, int64_t threads, int64_t shared) {
+      return MaxBlocks(instance, threads, shared);
+    });
+    // First: shapes of buffers may ask the compiled kernels for max_blocks().
+    if (auto loaded = LoadModule(); !loaded) return loaded;
+    const auto add = [&](const std::vector<candidate::BufferSpec>& specs, const char* field,
+                         auto allocate) -> Checked<void> {
+      for (const candidate::BufferSpec& spec : specs) {
+        const std::string where = field + spec.name;
+        auto wanted = Holds(spec.when, where);
+        if (!wanted) return tl::unexpected(wanted.error());
+        if (!*wanted) continue;
+        if (auto added = (names_.get()->*allocate)(spec, where); !added) return added;
+      }
+      return {};
+    };
+    if (auto done = add(plan_.buffers, "buffers.", &NameTable::AddBuffer); !done) return done;
+    if (auto done = add(plan_.prepared, "prepared.", &NameTable::AddPrepared); !done) return done;
+    return RunPrepare();
   }
 
   void Poison() override {
@@ -114,6 +120,7 @@ class Runner : public PlanRunner {
     if (auto synced = device_.Synchronize(); !synced) return synced;
     try {
       auto own = names_->guards().Check();
+      if (own) own = names_->CheckPrepared();
       auto inputs =
           names_->input_guards() != nullptr ? names_->input_guards()->Check() : Checked<void>();
       return own ? inputs : own;
@@ -195,11 +202,13 @@ class Runner : public PlanRunner {
     DropGraph();
     kernels_.clear();
     module_.reset();
-    return LoadModule();
+    if (auto loaded = LoadModule(); !loaded) return loaded;
+    return RunPrepare();
   }
 
   const std::vector<at::Tensor>& outputs() const override { return outputs_; }
   std::optional<int64_t> extra_bytes() const override { return extra_bytes_; }
+  std::optional<PrepareReport> prepared() const override { return prepared_; }
 
   std::vector<KernelResources> resources() const override {
     std::vector<KernelResources> all;
@@ -247,6 +256,56 @@ class Runner : public PlanRunner {
     return {};
   }
 
+  // All prepare steps once, over the parameters as they are now.
+  Checked<void> RunPrepare() {
+    if (plan_.prepared.empty() && plan_.prepare.empty()) return {};
+    try {
+      const PrecisionGuard precision(plan_.precision);
+      const util::Stopwatch watch;
+      names_->BeginRun();
+      names_->ZeroBuffers();
+      names_->BeginPrepare();
+      BeginSteps();
+      Checked<void> done;
+      for (size_t i = 0; done && i < plan_.prepare.size(); ++i) done = RunStep(plan_.prepare[i]);
+      if (auto synced = device_.Synchronize(); !synced) return synced;
+      if (!done) return done;
+      prepared_ = PrepareReport{watch.Seconds() * 1e3, names_->PreparedBytes()};
+      names_->EndPrepare();
+      auto guards = names_->guards().Check();
+      return guards;
+    } catch (...) {
+      return Caught("The prepare steps could not be run", Verdict::kInfraError);
+    }
+  }
+
+  Checked<int64_t> MaxBlocks(const std::string& instance, int64_t threads, int64_t shared) const {
+    const auto refuse = [&](const std::string& what) {
+      return Blame(Verdict::kBadCandidate, c10::str("max_blocks(\"", instance, "\", ", threads, ", ",
+                                                    shared, "): ", what));
+    };
+    const auto loaded = kernels_.find(instance);
+    if (loaded == kernels_.end()) return refuse("no step launches this kernel.");
+    const Limits& limits = device_.limits();
+    if (threads < 1 || threads > limits.max_threads_per_block) {
+      return refuse(c10::str("a block has 1 to ", limits.max_threads_per_block, " threads."));
+    }
+    if (shared < 0 || shared > limits.shared_optin_bytes) {
+      return refuse(c10::str("a block has 0 to ", limits.shared_optin_bytes,
+                             " bytes of dynamic shared memory."));
+    }
+    auto blocks = module_->BlocksPerSm(loaded->second.mangled, threads, shared);
+    if (!blocks) return tl::unexpected(blocks.error());
+    if (*blocks < 1) return refuse("not one such block fits on a multiprocessor.");
+    return *blocks * limits.sms;
+  }
+
+  void BeginSteps() {
+    written_.clear();
+    regions_generation_ = -1;
+    steps_run_ = 0;
+  }
+
   Checked<bool> Holds(const std::optional<candidate::Expr>& when, const std::string& where) const {
     if (!when) return true;
     auto value = when->Evaluate(names_->values());
@@ -259,9 +318,7 @@ class Runner : public PlanRunner {
   Checked<void> RunOnce() {
     names_->BeginRun();
     names_->ZeroBuffers();
-    written_.clear();
-    regions_generation_ = -1;
-    steps_run_ = 0;
+    BeginSteps();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       if (auto done = RunStep(plan_.steps[i]); !done) return done;
       names_->Drop([&](const std::string& name) { return !liveness_.UsedAfter(name, i); });
@@ -354,10 +411,10 @@ class Runner : public PlanRunner {
       regions_generation_ = names_->generation();
     }
     for (const candidate::KernelArg& arg : kernel.args) {
-      const auto* pointer = std::get_if<candidate::PointerArg>(&arg);
-      if (pointer == nullptr) continue;
-      auto name = candidate::ExpandName(pointer->tensor.name, names_->values());
-      if (name) written_.insert(*name);
+      for (const candidate::PointerArg* pointer : candidate::PointersOf(arg)) {
+        auto name = candidate::ExpandName(pointer->tensor.name, names_->values());
+        if (name) written_.insert(*name);
+      }
     }
   }
 
@@ -374,6 +431,7 @@ class Runner : public PlanRunner {
   std::unique_ptr<gpu::Graph> graph_;  // after the module: destroyed before it
   bool capturing_ = false;
   std::optional<int64_t> extra_bytes_;
+  std::optional<PrepareReport> prepared_;
   std::set<std::string> written_;
   int64_t regions_generation_ = -1;
   int64_t steps_run_ = 0;

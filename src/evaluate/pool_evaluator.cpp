@@ -82,8 +82,13 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
   }
   const util::Stopwatch parsing;
   const auto parsed = candidate::ParseCandidate(candidate.source);
-  const Checked<void> valid =
+  Checked<void> valid =
       parsed ? candidate::ValidatePlan(*parsed, problem()) : tl::unexpected(parsed.error());
+  if (valid && !config_.options.allow_prepare && !parsed->plan.prepare.empty()) {
+    valid = cudaagent::Blame(Verdict::kBadCandidate,
+                             "prepare: this run forbids prepare steps (--no-prepare); do the work in "
+                             "\"steps\".");
+  }
   evaluation->seconds["parse"] = parsing.Seconds();
   if (!valid) {
     Blame(valid.error(), "parse", evaluation);

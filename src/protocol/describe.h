@@ -132,6 +132,11 @@ void Describe(auto& a, Is<KernelCounters> auto& v) {
   a("estimated_us", v.estimated_us);
 }
 
+void Describe(auto& a, Is<PrepareReport> auto& v) {
+  a("milliseconds", v.milliseconds);
+  a("bytes", v.bytes);
+}
+
 void Describe(auto& a, Is<Evaluation> auto& v) {
   a("verdict", v.verdict);
   a("message", v.message);
@@ -152,6 +157,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("estimated", v.estimated);
   a("own_kernel_share", v.own_kernel_share);
   a("extra_bytes", v.extra_bytes);
+  a("prepare", v.prepare);
   a("counters", v.counters);
   a("reward", v.reward);
   a("reward_name", v.reward_name);
@@ -197,6 +203,7 @@ void Describe(auto& a, Is<ProblemSpec> auto& v) {
   a("path", v.path);
   a("source", v.source);
   a("class_name", v.class_name);
+  a("inputs_fn", v.inputs_fn);
   a("consts", v.consts);
   a("dtype", v.dtype);
   a("precision", v.precision);
@@ -215,6 +222,7 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("model_gpu", v.model_gpu);
   a("instruction_budget", v.instruction_budget);
   a.Figure("seed", v.seed);
+  a("allow_prepare", v.allow_prepare);
 }
 
 }  // namespace cudaagent::protocol

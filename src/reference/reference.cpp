@@ -44,7 +44,7 @@ Object Text(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
 
-// (path, source, class_name, consts, dtype, device)
+// (path, source, class_name, inputs_fn, consts, dtype, device)
 Object LoadArguments(const ProblemSpec& spec, const std::string& torch_device) {
   Object consts = Object::Own(PyDict_New());
   for (const auto& [name, value] : spec.consts) {
@@ -52,10 +52,10 @@ Object LoadArguments(const ProblemSpec& spec, const std::string& torch_device) {
     if (!key || !literal || PyDict_SetItem(consts.get(), key.get(), literal.get()) != 0) return {};
   }
   Object path = Text(spec.path), source = Text(spec.source), class_name = Text(spec.class_name),
-         dtype = Text(spec.dtype), device = Text(torch_device);
-  if (!path || !source || !class_name || !dtype || !device) return {};
-  return Object::Own(PyTuple_Pack(6, path.get(), source.get(), class_name.get(), consts.get(),
-                                  dtype.get(), device.get()));
+         inputs_fn = Text(spec.inputs_fn), dtype = Text(spec.dtype), device = Text(torch_device);
+  if (!path || !source || !class_name || !inputs_fn || !dtype || !device) return {};
+  return Object::Own(PyTuple_Pack(7, path.get(), source.get(), class_name.get(), inputs_fn.get(),
+                                  consts.get(), dtype.get(), device.get()));
 }
 
 class PythonReference : public Reference {

@@ -84,6 +84,10 @@ std::string EvaluationText(const Evaluation& e) {
     text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n", *e.floor_ms,
                         100 * *e.floor_ms / e.candidate->median_ms);
   }
+  if (e.prepare) {
+    text += fmt::format("  prepared once  {:.4g} ms, {} bytes, outside of the timing\n",
+                        e.prepare->milliseconds, e.prepare->bytes);
+  }
   if (e.reward) text += fmt::format("  reward         {:g} ({})\n", *e.reward, e.reward_name);
   for (const KernelResources& k : e.compile.kernels) {
     text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,

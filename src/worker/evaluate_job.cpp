@@ -97,6 +97,7 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   if (!created) return Checked<void>(tl::unexpected<Fault>(created.error()));
   device::PlanRunner& runner = **created;
   evaluation->compile.kernels = runner.resources();
+  evaluation->prepare = runner.prepared();
 
   stages.Enter("check");
   device::Device& device = session.device();

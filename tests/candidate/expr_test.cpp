@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "candidate/problem_fixture.h"
@@ -102,9 +103,6 @@ TEST_F(ExprTest, ParseErrorsNameTheColumn) {
   EXPECT_EQ(Result("ceildiv(1, 2)"),
             "parse: unknown function \"ceildiv\"; did you mean \"ceil_div\"? at column 1 of "
             "\"ceildiv(1, 2)\"");
-  EXPECT_EQ(Result("max_blocks(\"f\", 256, 0)"),
-            "parse: max_blocks is not supported by this version at column 1 of "
-            "\"max_blocks(\"f\", 256, 0)\"");
   EXPECT_EQ(Result("min(1)"), "parse: min takes two or more arguments at column 7 of \"min(1)\"");
   EXPECT_EQ(Result("1 ? 2"), "parse: expected ':' of '?:' at column 6 of \"1 ? 2\"");
   EXPECT_EQ(Result("a = 1"),
@@ -153,6 +151,56 @@ TEST_F(ExprTest, RandomTextNeverCrashes) {
     EXPECT_TRUE(value || value.error().verdict == Verdict::kBadCandidate);
   }
   EXPECT_GT(parsed, 1000);
+}
+
+TEST_F(ExprTest, RealsDivideAndTakeRoots) {
+  const auto real = [&](std::string_view text) {
+    auto expr = Expr::ParseReal(text);
+    EXPECT_TRUE(expr) << expr.error().message;
+    auto value = expr->EvaluateReal(scope_);
+    EXPECT_TRUE(value) << value.error().message;
+    return value ? *value : -1;
+  };
+  EXPECT_DOUBLE_EQ(real("1 / 3"), 1.0 / 3);
+  EXPECT_DOUBLE_EQ(real("1.5e-3 * 2"), 3e-3);
+  EXPECT_DOUBLE_EQ(real("sqrt(2) + rsqrt(x.size(1))"), std::sqrt(2.0) + 1.0 / 16);
+  EXPECT_DOUBLE_EQ(real("scale * n"), 3.5) << "non-tensor inputs";
+  EXPECT_DOUBLE_EQ(real("n > 5 && scale < 1 ? max(0.25, scale) : 0"), 0.5);
+  EXPECT_DOUBLE_EQ(real("-0.weight.numel"), -3) << "a name may start with a digit";
+  EXPECT_DOUBLE_EQ(real("layers.{i / 2 + 1}.w.size(0) / 3"), 16.0 / 3) << "pieces of names are integers";
+}
+
+TEST_F(ExprTest, RealsHaveErrorsOfTheirOwn) {
+  const auto complaint = [&](std::string_view text) {
+    auto expr = Expr::ParseReal(text);
+    if (!expr) return expr.error().message;
+    auto value = expr->EvaluateReal(scope_);
+    return value ? std::string() : value.error().message;
+  };
+  EXPECT_EQ(complaint("1 / (n - 7)"), "division by zero in \"1 / (n - 7)\"");
+  EXPECT_EQ(complaint("sqrt(0 - 1)"), "the root of a negative number in \"sqrt(0 - 1)\"");
+  EXPECT_EQ(complaint("7 % 2"), "\"%\" is for integers, not for an fexpr in \"7 % 2\"");
+  EXPECT_EQ(complaint("exp(1)"), "unknown function \"exp\"; known: min, max, sqrt, rsqrt at column 1 of "
+                                 "\"exp(1)\"");
+  EXPECT_EQ(complaint("1.2.3").substr(0, 5), "\"1.2.");
+  EXPECT_EQ(Result("sqrt(4)").substr(0, 30), "parse: unknown function \"sqrt\"");
+}
+
+TEST_F(ExprTest, MaxBlocksAsksTheDeviceForTheInstance) {
+  EXPECT_EQ(Result("max_blocks(\"f<BLOCK>\", BLOCK, 0)"),
+            "max_blocks is known on a device only; it cannot be used here, in "
+            "\"max_blocks(\"f<BLOCK>\", BLOCK, 0)\"");
+  scope_.SetOccupancy([](const std::string& instance, int64_t threads, int64_t shared) {
+    return Checked<int64_t>(instance == "f<256>" ? threads + shared : -1);
+  });
+  EXPECT_EQ(Result("min(max_blocks('f<BLOCK>', BLOCK, 4 * 4), 1000)"), "272");
+  for (const char* text : {"max_blocks(f, 1, 2)", "max_blocks('f', 1)", "max_blocks('f', 1, 2, 3)",
+                           "max_blocks('f, 1, 2)", "max_blocks()"}) {
+    EXPECT_NE(Result(text).find("expected max_blocks(\"kernel\", threads, shared_bytes)"),
+              std::string::npos)
+        << text << ": " << Result(text);
+  }
+  EXPECT_TRUE(Expr::Parse("1 + max_blocks('f', 1, 2)")->Names(scope_)->max_blocks);
 }
 
 TEST_F(ExprTest, NamesListsWhatIsMentioned) {

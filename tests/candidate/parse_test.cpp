@@ -28,7 +28,7 @@ TEST(ParseCandidateTest, ReadsEveryPartOfAPlan) {
     "prepared": {"wp": {"dtype": "float32", "shape": [2]}},
     "prepare": [{"op": "aten::clone", "args": ["$fc.weight"], "out": "wp"}],
     "precision": {"matmul": "fp32", "conv": "tf32"},
-    "compile": {"std": "c++20", "fast_math": true, "maxrregcount": 64, "include": ["cutlass"]},
+    "compile": {"std": "c++20", "fast_math": true, "maxrregcount": 64, "include": []},
     "steps": [
       {"kernel": "a::f<B, {B / 2}, float>", "grid": ["x.numel / B", 2, 1], "block": 128,
        "shared_bytes": "B * 4", "cooperative": true, "when": "A < 0",
@@ -55,7 +55,6 @@ TEST(ParseCandidateTest, ReadsEveryPartOfAPlan) {
   EXPECT_EQ(plan.compile.standard, "c++20");
   EXPECT_TRUE(plan.compile.fast_math);
   EXPECT_EQ(plan.compile.max_registers, 64);
-  EXPECT_EQ(plan.compile.include, std::vector<std::string>{"cutlass"});
 
   ASSERT_EQ(plan.steps.size(), 3u);
   const auto& kernel = std::get<KernelStep>(plan.steps[0].what);
@@ -227,10 +226,16 @@ TEST(ParseCandidateTest, NamesTheStepThatIsWrong) {
       {kernel("{\"f32\": \"1.0 / n\"}"),
        "steps[0].args[0].f32: expected a number (or \"inf\", \"-inf\", \"nan\"), found the string "
        "\"1.0 / n\""},
-      {kernel("{\"f32\": {\"fexpr\": \"1 / n\"}}"),
-       "steps[0].args[0].f32: \"fexpr\" is not supported by this version; do without it"},
-      {kernel("{\"ptrs\": [\"$x\"]}"),
-       "steps[0].args[0]: \"ptrs\" is not supported by this version; do without it"},
+      {kernel("{\"f32\": {\"fexpr\": \"1 /\"}}"),
+       "steps[0].args[0].f32: expected a number, a name or '(' at column 4 of \"1 /\""},
+      {kernel("{\"fexpr\": \"1 / n\"}"),
+       "steps[0].args[0]: an expression has no type here; write {\"f32\": {\"fexpr\": \"1 / n\"}}"},
+      {kernel("{\"ptrs\": []}"), "steps[0].args[0].ptrs: expected 1 to 500 tensors, found 0"},
+      {kernel("{\"ptrs\": [\"x\"]}"),
+       "steps[0].args[0].ptrs[0]: \"x\" is a bare string; a tensor is written \"$name\""},
+      {"\"compile\": {\"include\": [\"cutlass\"]}, \"steps\": []",
+       "compile.include[0]: CUTLASS is not on the include path of this version; write the kernel without "
+       "it, or leave the product to an op such as aten::linear"},
       {kernel("{\"tensor_map\": {}}"),
        "steps[0].args[0]: \"tensor_map\" is not supported by this version; do without it"},
       {kernel("{\"ptr\": \"$x\", \"ofset\": 1}"),

@@ -48,7 +48,7 @@ TEST(ValidatePlanTest, NamesMustBeKnownAndBoundBeforeUse) {
             "layers.0.w, layers.1.w, mask, out0, x in \"y.numel\"");
   EXPECT_EQ(StepComplaint(Kernel("g", "\"$scale\"")),
             "steps[0].args[0]: \"$scale\" is a non-tensor input, not a tensor; pass a typed scalar "
-            "such as {\"i32\": \"scale\"} or {\"f32\": 0.5}");
+            "such as {\"i32\": \"scale\"} or {\"f32\": {\"fexpr\": \"scale\"}}");
   EXPECT_EQ(StepComplaint(Kernel("g", "{\"i32\": \"scale\"}")),
             "steps[0].args[0]: \"scale\" is not an integer in \"scale\"");
   EXPECT_EQ(StepComplaint(Op("relu", "\"$B\"", "t"), "\"tune\": {\"B\": [1]}"),
@@ -186,6 +186,41 @@ TEST(ValidatePlanTest, PrepareSeesParametersOnlyAndMustMakeItsValues) {
       Complaint(MakeSource(prepared + ", \"prepare\": [" + Op("relu", "\"$fc.bias\"", "wp") + "]" +
                            R"(, "steps": [{"op": "aten::relu", "args": ["$x"], "out": "wp"}])")),
       "steps[0].out: the name \"wp\" is a prepared value already; choose a new one");
+}
+
+TEST(ValidatePlanTest, RealExpressionsAreCheckedWhereTheirNamesAreKnown) {
+  const auto complaint = [](const std::string& fexpr) {
+    return StepComplaint(Kernel("g", "\"$x\", {\"f32\": {\"fexpr\": \"" + fexpr + "\"}}"));
+  };
+  EXPECT_EQ(complaint("scale / sqrt(x.size(1))"), "");
+  EXPECT_EQ(complaint("1 / device.sms"), "");
+  EXPECT_EQ(complaint("1 / (x.size(0) - 64)"),
+            "steps[0].args[1]: division by zero in \"1 / (x.size(0) - 64)\"");
+  EXPECT_EQ(complaint("sclae"), "steps[0].args[1]: unknown name \"sclae\"; did you mean \"scale\"? in "
+                                "\"sclae\"");
+}
+
+TEST(ValidatePlanTest, MaxBlocksIsLeftToTheDevice) {
+  const std::string buffers =
+      R"("buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('f<32>', 32, 0)"]}})";
+  EXPECT_EQ(StepComplaint(Kernel("f<32>", "\"$x\", \"$part\"", "[\"max_blocks('f<32>', 32, 0)\"]"),
+                          buffers),
+            "");
+  EXPECT_EQ(StepComplaint(Kernel("f<{max_blocks('g', 32, 0)}>", "\"$x\"")), "");
+  const auto parsed = ParseCandidate(MakeSource(
+      "\"steps\": [" + Kernel("f<{max_blocks('g', 32, 0)}>", "\"$x\"") + "]"));
+  ASSERT_TRUE(parsed);
+  EXPECT_NE(KernelInstances(*parsed, MakeProblem()).error().message.find(
+                "max_blocks is known on a device only"),
+            std::string::npos);
+}
+
+TEST(ValidatePlanTest, EveryPointerOfAStructIsChecked) {
+  EXPECT_EQ(StepComplaint(Kernel("g", R"({"ptrs": ["$x", {"ptr": "$fc.bias", "offset": 511}]})")), "");
+  EXPECT_EQ(StepComplaint(Kernel("g", R"({"ptrs": ["$x", "$nothing"]})")).substr(0, 43),
+            "steps[0].args[0]: unknown tensor \"nothing\"");
+  EXPECT_EQ(Complaint(MakeSource("\"steps\": [" + Kernel("g", R"({"ptrs": ["$out0"]})") + "]")), "")
+      << "an output written through a struct counts as written";
 }
 
 TEST(ValidatePlanTest, BufferShapesAreChecked) {

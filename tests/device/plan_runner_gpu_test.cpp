@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "device/gpu_bench.h"
@@ -271,6 +272,72 @@ TEST_F(FaultGpuDeathTest, CallsAMisalignedAccessADeviceFault) {
 TEST_F(FaultGpuDeathTest, CallsATrapADeviceFault) {
   EXPECT_EXIT(Report("stopped"), ::testing::ExitedWithCode(0),
               "device_fault.Kernel \"stopped\" .*.1");
+}
+
+TEST_F(PlanRunnerGpuTest, PreparesPassesStructsAndFillsTheDevice) {
+  problem_.Parameter("w", at::rand({1000}, bench_->options()));
+  const char* code = R"(
+#include <cooperative_groups.h>
+struct Pair { const float* a; const float* b; float* out; };
+extern "C" __global__ void twice(const float* w, float* p, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) p[i] = 2 * w[i];
+}
+extern "C" __global__ void fill(Pair t, float* part, int n, int cols, float s) {
+  int first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.x == 0) part[blockIdx.x] = 1;
+  cooperative_groups::this_grid().sync();
+  for (int i = first; i < n; i += gridDim.x * blockDim.x) {
+    t.out[i] = (t.a[i] + t.b[i % cols]) * s * part[gridDim.x - 1];
+  }
+}
+)";
+  const char* plan = R"({"plan": 1,
+    "prepared": {"p": {"dtype": "float32", "shape": ["w.numel"]}},
+    "prepare": [{"kernel": "twice", "grid": 1, "block": 256, "args": ["$w", "$p", {"i32": "w.numel"}]}],
+    "buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('fill', 256, 0)"]}},
+    "steps": [{"kernel": "fill", "grid": ["max_blocks('fill', 256, 0)"], "block": [256], "cooperative": true,
+               "args": [{"ptrs": ["$x", "$p", "$out0"]}, "$part", {"i32": "x.numel"}, {"i32": "x.size(1)"},
+                        {"f32": {"fexpr": "1 / sqrt(x.size(1))"}}]}]})";
+  auto created = bench_->Create(problem_, plan, code, {"twice", "fill"});
+  ASSERT_TRUE(created) << created.error().message;
+  PlanRunner& runner = **created;
+  ASSERT_TRUE(runner.prepared());
+  EXPECT_EQ(runner.prepared()->bytes, 4000);
+  const auto expect = [&] {
+    ASSERT_TRUE(bench_->device->Synchronize());
+    auto guards = runner.CheckGuards();
+    ASSERT_TRUE(guards) << guards.error().message;
+    const at::Tensor wanted = (x_ + 2 * problem_.bindings.parameters["w"]) / std::sqrt(1000.0);
+    EXPECT_TRUE(at::allclose(runner.outputs().at(0), wanted));
+  };
+  ASSERT_TRUE(runner.Run());
+  expect();
+  problem_.bindings.parameters["w"].add_(1);
+  ASSERT_TRUE(runner.Reload());
+  std::string note;
+  auto captured = runner.Capture(&note);
+  ASSERT_TRUE(captured && *captured) << note;
+  runner.Poison();
+  ASSERT_TRUE(runner.Replay());
+  expect();
+  ASSERT_TRUE(runner.extra_bytes());
+  EXPECT_GE(*runner.extra_bytes(), 4000 + 132);
+
+  // One block more than fit is refused before the launch.
+  const std::string more = std::string(plan).replace(std::string(plan).rfind("0)\"], \"block\""), 2, "0) + 1");
+  auto rejected = bench_->Judge(problem_, more, code, {"twice", "fill"});
+  EXPECT_EQ(rejected.verdict, Verdict::kLaunchRejected) << rejected.message;
+}
+
+TEST_F(PlanRunnerGpuTest, FindsAPreparedValueThatAStepChanged) {
+  problem_.Parameter("w", at::rand({64, 1000}, bench_->options()));
+  const Fault fault = bench_->Judge(problem_, R"({"plan": 1,
+    "prepared": {"p": {"dtype": "float32", "shape": [64, 1000]}},
+    "prepare": [{"op": "aten::clone", "args": ["$w"], "out": "p"}],
+    "steps": [{"op": "aten::clone", "args": ["$x"], "out": "out0"},
+              {"kernel": "scale", "grid": 1, "block": 256, "args": ["$x", "$p", {"i32": 3}, {"f32": -2}]}]})",
+                                    kCode, {"scale"});
+  EXPECT_EQ(fault.verdict, Verdict::kInputMutated) << fault.message;
 }
 
 }  // namespace

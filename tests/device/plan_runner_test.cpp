@@ -192,6 +192,136 @@ TEST_F(PlanRunnerTest, FindsAWriteOneElementPastTheOutput) {
   EXPECT_TRUE((*runner)->CheckGuards()) << "zones are restored";
 }
 
+TEST_F(PlanRunnerTest, PreparesValuesOnceThatStepsRead) {
+  AddScaleKernel();
+  auto runner = Create(R"({"plan": 1,
+      "prepared": {"w2": {"dtype": "float32", "shape": [8]}, "wt": {"dtype": "float32", "shape": [4, 2]}},
+      "prepare": [
+        {"kernel": "scale", "grid": [1], "block": [32],
+         "args": ["$fc.weight", "$w2", {"i32": 8}, {"f32": 3}]},
+        {"op": "aten::view", "args": ["$w2", [2, 4]], "out": "v"},
+        {"op": "aten::t", "args": ["$v"], "out": "wt"}],
+      "steps": [{"op": "aten::select.int", "args": ["$wt", 1, 0], "out": "row"},
+                {"op": "aten::mul.Tensor", "args": ["$x", "$row"], "out": "out0"}]})",
+                       kScaleCode);
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ(device_.launches.size(), 1U) << "prepared before the first run";
+  for (int i = 0; i < 3; ++i) {
+    (*runner)->Poison();
+    auto ran = (*runner)->Run();
+    ASSERT_TRUE(ran) << ran.error().message;
+    EXPECT_TRUE(at::equal((*runner)->outputs().at(0), problem_.bindings.inputs["x"] * 3));
+    ASSERT_TRUE((*runner)->CheckGuards());
+  }
+  EXPECT_EQ(device_.launches.size(), 1U) << "and not again";
+  ASSERT_TRUE((*runner)->prepared());
+  EXPECT_EQ((*runner)->prepared()->bytes, 64);
+  EXPECT_GE((*runner)->prepared()->milliseconds, 0);
+
+  // A reload prepares anew, over the parameters as they are by then.
+  problem_.bindings.parameters["fc.weight"].fill_(10);
+  ASSERT_TRUE((*runner)->Reload());
+  ASSERT_TRUE((*runner)->Run());
+  EXPECT_TRUE(at::equal((*runner)->outputs().at(0), problem_.bindings.inputs["x"] * 30));
+  EXPECT_EQ(device_.launches.size(), 2U);
+}
+
+TEST_F(PlanRunnerTest, KernelsOfPrepareMayWritePreparedValuesAlone) {
+  AddScaleKernel();
+  FakeKernel kernel = device_.kernels["scale"];
+  std::map<std::string, bool> writable;
+  kernel.run = [&, run = kernel.run](const Launch& launch) {
+    for (const char* name : {"fc.weight", "w2"}) writable[name] = device_.Region(name)->writable;
+    return run(launch);
+  };
+  device_.kernels["scale"] = kernel;
+  const std::string prepared = R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [8]}},
+      "prepare": [{"kernel": "scale", "grid": [1], "block": [32],
+                   "args": ["$fc.weight", "$w2", {"i32": 8}, {"f32": 3}]}], "steps": [)";
+  auto runner = Create(prepared + R"({"op": "aten::clone", "args": ["$x"], "out": "out0"}]})", kScaleCode);
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ(writable, (std::map<std::string, bool>{{"fc.weight", false}, {"w2", true}}));
+
+  // A step that writes one through a kernel is found out.
+  runner = Create(prepared + R"({"op": "aten::clone", "args": ["$x"], "out": "out0"},
+      {"kernel": "scale", "grid": [1], "block": [32],
+       "args": ["$x", "$w2", {"i32": 8}, {"f32": 5}]}]})", kScaleCode);
+  ASSERT_TRUE(runner) << runner.error().message;
+  ASSERT_TRUE((*runner)->Run());
+  EXPECT_FALSE(writable["w2"]);
+  auto checked = (*runner)->CheckGuards();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().verdict, Verdict::kInputMutated);
+  EXPECT_THAT(checked.error().message, HasSubstr("prepared value w2"));
+}
+
+TEST_F(PlanRunnerTest, RefusesPreparedValuesOfAnotherShape) {
+  const auto fault = FaultOf(R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [8]}},
+      "prepare": [{"op": "aten::t", "args": ["$fc.weight"], "out": "w2"}],
+      "steps": [{"op": "aten::clone", "args": ["$x"], "out": "out0"}]})");
+  EXPECT_EQ(fault.verdict, Verdict::kBadCandidate);
+  EXPECT_THAT(fault.message, HasSubstr("prepare[0]: the result is float32 [4, 2]"));
+  EXPECT_THAT(FaultOf(R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [2, 4]}},
+      "prepare": [{"op": "aten::clone", "args": ["$fc.weight"], "out": "w2"}],
+      "steps": [{"op": "aten::relu_", "args": ["$w2"]},
+                {"op": "aten::clone", "args": ["$x"], "out": "out0"}]})").message,
+              HasSubstr("w2"));
+}
+
+TEST_F(PlanRunnerTest, PassesPointersAsAStructAndRealExpressions) {
+  FakeKernel kernel;
+  kernel.params = {{0, 24}, {24, 4}, {28, 2}};
+  kernel.run = [kernel](const Launch& launch) -> Checked<void> {
+    struct Three {
+      const float* x;
+      const float* last;
+      float* out;
+    };
+    const auto tensors = Param<Three>(launch, kernel, 0);
+    for (int i = 0; i < 12; ++i) tensors.out[i] = tensors.x[i] + tensors.last[0];
+    tensors.out[0] = Param<float>(launch, kernel, 1);
+    return {};
+  };
+  device_.kernels["sum"] = kernel;
+  auto runner = Create(R"({"plan": 1, "steps": [{"kernel": "sum", "grid": 1, "block": 32, "args": [
+      {"ptrs": ["$x", {"ptr": "$x", "offset": "x.numel - 1"}, "$out0"]},
+      {"f32": {"fexpr": "1 / sqrt(x.size(1)) + 0.25"}}, {"f16": {"fexpr": "1 / 3"}}]}]})",
+                       "struct S { const float* a; const float* b; float* c; };\n"
+                       "__global__ void sum(S s, float f, __half h) {}");
+  ASSERT_TRUE(runner) << runner.error().message;
+  auto ran = (*runner)->Run();
+  ASSERT_TRUE(ran) << ran.error().message;
+  at::Tensor expected = problem_.bindings.inputs["x"] + 11;
+  expected[0][0] = 0.75;
+  EXPECT_TRUE(at::equal((*runner)->outputs().at(0), expected));
+
+  EXPECT_THAT(FaultOf(R"({"plan": 1, "steps": [{"kernel": "sum", "grid": 1, "block": 32,
+      "args": [{"ptrs": ["$x", "$out0"]}, {"f32": 1}, {"f16": 1}]}]})",
+                      "__global__ void sum() {}")
+                  .message,
+              HasSubstr("steps[0].args[0]: 2 pointers have 16 bytes, but this parameter of kernel "
+                        "\"sum\" has 24"));
+}
+
+TEST_F(PlanRunnerTest, SizesAGridAndABufferByWhatTheDeviceHolds) {
+  AddScaleKernel();
+  device_.kernels["scale"].resources.static_shared_bytes = 48 << 10;
+  auto runner = Create(R"({"plan": 1,
+      "buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('scale', 256, 1024)"]}},
+      "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 256, 0)"], "block": [256],
+                 "args": ["$x", "$out0", {"i32": "part.size(0)"}, {"f32": 1}]}]})",
+                       kScaleCode);
+  ASSERT_TRUE(runner) << runner.error().message;
+  // The kernel of this device writes what it is told; 12 elements are all it may touch here.
+  device_.kernels["scale"].run = nullptr;
+  ASSERT_TRUE((*runner)->Run());
+  EXPECT_EQ(device_.launches.at(0).grid.x, 132U * 4);  // 228 KiB hold four of 49
+  EXPECT_EQ(Param<int32_t>(device_.launches.at(0), device_.kernels["scale"], 2), 132 * 4);
+  EXPECT_THAT(FaultOf(R"({"plan": 1, "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 2048, 0)"],
+      "block": [256], "args": ["$x", "$out0", {"i32": 1}, {"f32": 1}]}]})", kScaleCode).message,
+              HasSubstr("max_blocks(\"scale\", 2048, 0): a block has 1 to 1024 threads."));
+}
+
 TEST_F(PlanRunnerTest, ReloadsTheModule) {
   AddScaleKernel();
   auto runner = Create(R"({"plan": 1, "steps": [

@@ -117,6 +117,68 @@ TEST_F(LoopTest, EvalInitJudgesTheBaselineWithoutAFile) {
   EXPECT_FALSE(evaluation.contains("extra_bytes"));
 }
 
+TEST_F(LoopTest, APlanOfEveryKindOfPartVerifies) {
+  const std::string model = File("parts.py", R"(
+import torch
+rows, columns = 6, 40
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ParameterList([torch.nn.Parameter(torch.rand(columns)) for _ in range(3)])
+    def forward(self, x, scale):
+        y = x
+        for layer in self.layers:
+            y = y * layer + scale
+        return {"sum": y.sum(1), "image": (y / columns ** 0.5).to(memory_format=torch.channels_last)}
+def get_inputs(): return [torch.rand(2, rows, 4, columns), 0.75]
+def get_init_inputs(): return []
+)");
+  const std::string kernel = File("parts.cu", R"(/*cudaagent
+{ "plan": 1, "tune": {"BLOCK": [64]}, "require": ["x.size(3) % 8 == 0"],
+  "prepared": {"ws": {"dtype": "float32", "shape": [3, "x.size(3)"]}},
+  "prepare": [{"repeat": "i", "count": 3, "steps": [
+    {"kernel": "copy", "grid": 1, "block": 64,
+     "args": ["$layers.{i}", {"ptr": "$ws", "offset": "i * x.size(3)"}, {"i32": "x.size(3)"}]}]}],
+  "buffers": {"sums": {"dtype": "float32", "shape": [2, 4, "x.size(3)"], "zero": true},
+              "unused": {"dtype": "float64", "shape": ["1 / 0"], "when": "BLOCK > 64"}},
+  "steps": [
+    {"kernel": "parts<BLOCK>", "grid": ["ceil_div(x.size(3), BLOCK)", "x.size(2)", "x.size(0)"], "block": ["BLOCK", 1, 1],
+     "args": [{"ptrs": ["$x", "$ws", {"ptr": "$out1", "strided": true}, "$sums"]}, {"i32": "x.size(1)"},
+              {"i64": "x.size(3)"}, {"f32": {"fexpr": "scale"}}, {"f32": {"fexpr": "1 / sqrt(x.size(3))"}}]},
+    {"op": "aten::clone", "args": ["$sums"], "out": "out0", "when": "x.size(1) > 1"} ] }
+*/
+__global__ void copy(const float* from, float* to, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) to[i] = from[i];
+}
+struct Parts { const float* x; const float* ws; float* image; float* sums; };
+template <int BLOCK> __global__ void parts(Parts p, int channels, long long columns, float scale, float norm) {
+  const long long w = blockIdx.x * BLOCK + threadIdx.x, h = blockIdx.y, n = blockIdx.z, height = gridDim.y;
+  if (w >= columns) return;
+  float sum = 0;
+  for (int c = 0; c < channels; ++c) {
+    float y = p.x[((n * channels + c) * height + h) * columns + w];
+    for (int l = 0; l < 3; ++l) y = y * p.ws[l * columns + w] + scale;
+    sum += y;
+    p.image[((n * height + h) * columns + w) * channels + c] = y * norm;  // channels last
+  }
+  p.sums[(n * height + h) * columns + w] += sum;
+}
+)");
+  const Finished result = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--also-const",
+                                "rows=3,columns=80", "--also-const", "columns=41"});
+  const auto evaluation = nlohmann::json::parse(result.out);
+  EXPECT_EQ(evaluation["verdict"], "ok") << evaluation["message"];
+  EXPECT_EQ(evaluation["prepare"]["bytes"], 3 * 40 * 4);
+  ASSERT_EQ(evaluation["also"].size(), 2u);
+  EXPECT_EQ(evaluation["also"][0]["verdict"], "ok") << evaluation["also"];
+  EXPECT_EQ(evaluation["also"][1]["refused"], true) << evaluation["also"];
+  EXPECT_EQ(result.exit_code, 4);
+
+  const Finished refused = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--no-prepare"});
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_NE(refused.out.find("--no-prepare"), std::string::npos) << refused.out;
+}
+
 TEST_F(LoopTest, EvalNeedsEitherAKernelOrInit) {
   EXPECT_EQ(Call({"eval", kProblems + "softmax.py"}).exit_code, 2);
   EXPECT_EQ(Call({"eval", kProblems + "softmax.py", "--init", "kernel.cu"}).exit_code, 2);

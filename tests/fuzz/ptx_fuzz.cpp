@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   launch.block = {64, 1, 1};
   launch.params.resize(12);
   std::memcpy(launch.params.data(), &address, 8);
-  launch.params[8] = 64;
+  launch.params[8] = std::byte{64};
   (void)(*module)->Run(launch);
   return 0;
 }

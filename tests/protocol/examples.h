@@ -11,7 +11,7 @@ inline TensorInfo ExampleTensor(const std::string& name) {
 
 inline ProblemSpec ExampleSpec() {
   return ProblemSpec{"/m.py",    "import torch\n\xC3\xA9", "Net", {{"dim", "1024"}},
-                     "bfloat16", Precision::kTorchDefault};
+                     "bfloat16", Precision::kTorchDefault, "more_inputs"};
 }
 
 inline ProblemInfo ExampleProblem() {
@@ -38,6 +38,7 @@ inline EvalOptions ExampleOptions() {
   options.warm_l2 = true;
   options.check_only = true;
   options.hidden_variants = false;
+  options.allow_prepare = false;
   options.model_gpu = "a100";
   options.instruction_budget = 1ULL << 63;
   options.seed = 3;
@@ -91,6 +92,7 @@ inline Evaluation ExampleEvaluation() {
   e.estimated = true;
   e.own_kernel_share = 0.75;
   e.extra_bytes = 1 << 20;
+  e.prepare = PrepareReport{1.5, 4096};
   e.counters = {KernelCounters{"f", 1, 2, 3, 4, 5, 6, 7, 0.5, 8.5}};
   e.reward = -1;
   e.reward_name = "milestone";

@@ -136,7 +136,7 @@ TEST(MessagesTest, FiguresThatAreNoNumbersTravelAsWords) {
 TEST(MessagesTest, AbsentFiguresAreLeftOut) {
   const json bare = ToJson(Evaluation{});
   for (const char* key : {"candidate", "eager", "compiled_baseline", "speedup_eager",
-                          "speedup_compile", "own_kernel_share", "extra_bytes", "reward"}) {
+                          "speedup_compile", "own_kernel_share", "extra_bytes", "prepare", "reward"}) {
     EXPECT_FALSE(bare.contains(key)) << key;
   }
   const json timed = ToJson(ExampleEvaluation());

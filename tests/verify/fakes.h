@@ -132,6 +132,7 @@ class FakeRunner : public device::PlanRunner {
   Checked<void> Reload() override { return {}; }
   const std::vector<at::Tensor>& outputs() const override { return outputs_; }
   std::optional<int64_t> extra_bytes() const override { return std::nullopt; }
+  std::optional<PrepareReport> prepared() const override { return std::nullopt; }
   std::vector<KernelResources> resources() const override { return {}; }
   std::vector<std::string> kernel_names() const override { return {}; }
 

@@ -77,6 +77,19 @@ class GpuModule : public Module {
     return {};
   }
 
+  Checked<int64_t> BlocksPerSm(const std::string& mangled, int64_t threads,
+                               int64_t shared_bytes) override {
+    auto found = Find(mangled);
+    if (!found) return tl::unexpected(found.error());
+    Function& function = **found;
+    const std::string name = function.info.resources.name;
+    Launch launch;
+    launch.dynamic_shared_bytes = static_cast<size_t>(shared_bytes);
+    if (auto opted = OptIn(&function, launch, name); !opted) return tl::unexpected(opted.error());
+    return Resident(function, static_cast<int>(threads), launch.dynamic_shared_bytes, name)
+        .map([](int blocks) { return int64_t{blocks}; });
+  }
+
  private:
   struct Function {
     CUfunction handle = nullptr;
@@ -149,14 +162,22 @@ class GpuModule : public Module {
     return {};
   }
 
+  Checked<int> Resident(const Function& function, int threads, size_t shared_bytes,
+                        const std::string& name) const {
+    int per_sm = 0;
+    const CUresult result = context_.driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &per_sm, function.handle, threads, shared_bytes);
+    if (result != CUDA_SUCCESS) return tl::unexpected(context_.Record(result, name));
+    return per_sm;
+  }
+
   Checked<void> CheckResidency(const Function& function, const Launch& launch,
                                const std::string& name) const {
     const int threads = static_cast<int>(launch.block.x * launch.block.y * launch.block.z);
     const int64_t blocks = int64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-    int per_sm = 0;
-    const CUresult result = context_.driver->cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        &per_sm, function.handle, threads, launch.dynamic_shared_bytes);
-    if (result != CUDA_SUCCESS) return tl::unexpected(context_.Record(result, name));
+    auto found = Resident(function, threads, launch.dynamic_shared_bytes, name);
+    if (!found) return tl::unexpected(found.error());
+    const int per_sm = *found;
     const int64_t resident = int64_t{per_sm} * context_.sms;
     if (blocks <= resident) return {};
     return Blame(Verdict::kLaunchRejected,

@@ -37,13 +37,6 @@ TEST(ModelErrorTest, NamesTheLineOfTheConstructor) {
             "usage: model.py:7: ValueError: no such size");
 }
 
-TEST(ModelErrorTest, SaysHowToGetAMissingModule) {
-  EXPECT_EQ(
-      LoadError("import a_module_nobody_has\n"),
-      "usage: model.py:1: ModuleNotFoundError: No module named 'a_module_nobody_has'. Install "
-      "it for the worker's Python (" CUDAAGENT_PYTHON ")");
-}
-
 TEST(ModelErrorTest, SurvivesEveryWayToExit) {
   EXPECT_EQ(LoadError("import sys\nsys.exit(3)\n"), "usage: model.py:2: sys.exit(3) was called");
   EXPECT_EQ(LoadError("import os\nos._exit(3)\n"), "usage: model.py:2: os._exit(3) was called");
@@ -94,6 +87,23 @@ TEST(ModelErrorTest, NamesTheNearestClass) {
   EXPECT_EQ(LoadError(spec), "usage: model.py: nn is not a subclass of torch.nn.Module.");
 }
 
+TEST(ModelErrorTest, NamesTheNearestInputsFunction) {
+  ProblemSpec spec = SpecOf(kModel + kEnd + "def long_inputs(): return [torch.rand(9)]\n");
+  spec.inputs_fn = "long_input";
+  EXPECT_EQ(LoadError(spec),
+            "usage: model.py has no function long_input(). Did you mean 'long_inputs'? Its functions "
+            "are get_inputs, get_init_inputs, long_inputs.");
+}
+
+TEST(ModelErrorTest, SaysWhatToDoAboutAHardCodedGpu) {
+  for (const char* body : {"return x.cuda()", "return x.to('cuda')", "return x + torch.ones(4, device='cuda')"}) {
+    EXPECT_THAT(LoadError(WithForward(body)),
+                MatchesRegex("usage: model.py:[0-9]+: this line asks for a CUDA device, and there is none "
+                             "here: the problem runs on the CPU device. Leave the device out .*"))
+        << body;
+  }
+}
+
 TEST(ModelErrorTest, NamesTheNearestConstant) {
   std::string source = "batch_size, dim = 4, 8\n" + kModel + kEnd;
   EXPECT_EQ(LoadError(source, {{"batchsize", "2"}}),
@@ -116,17 +126,16 @@ TEST(ModelErrorTest, SaysWhichArgumentsForwardWants) {
 }
 
 TEST(ModelErrorTest, RefusesOutputsItCannotCompare) {
-  EXPECT_EQ(LoadError(WithForward("return {'y': x}")),
-            "usage: model.py: Model.forward returns a dict, which is not supported yet. Return a "
-            "tensor or a tuple.");
+  EXPECT_EQ(LoadError(WithForward("return {'y': [x, 'text']}")),
+            "usage: model.py: Model.forward returns a value of type str among its outputs, which is "
+            "not supported yet. Return tensors, or tuples and dicts of tensors.");
   EXPECT_EQ(
       LoadError(WithForward("return x, 3")),
       "usage: model.py: Model.forward returns a value of type int among its outputs, which is not "
-      "supported yet. Return a tensor or a tuple of tensors.");
+      "supported yet. Return tensors, or tuples and dicts of tensors.");
   EXPECT_EQ(LoadError(WithForward("return None")),
             "usage: model.py: Model.forward returns a value of type NoneType, which is not "
-            "supported yet. Return a "
-            "tensor or a tuple of tensors.");
+            "supported yet. Return tensors, or tuples and dicts of tensors.");
 }
 
 TEST(ModelErrorTest, RefusesInputsItCannotPass) {

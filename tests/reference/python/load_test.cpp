@@ -223,5 +223,47 @@ TEST(LoadReferenceTest, KeepsWhatTheModelPrintsOffStandardOutput) {
   EXPECT_THAT(log, ::testing::HasSubstr("hello from model.py"));
 }
 
+TEST(LoadTest, TakesOutputsOutOfTuplesAndDictsInOrder) {
+  auto reference = Load(WithForward("return {'b': x, 'a': (x * 2, [x[:, :1]])}"));
+  ASSERT_TRUE(reference);
+  ASSERT_EQ(reference->info().outputs.size(), 3u);
+  EXPECT_EQ(reference->info().outputs[2].name, "out2");
+  EXPECT_EQ(reference->info().outputs[2].shape, (std::vector<int64_t>{2, 1}));
+  auto inputs = reference->MakeInputs(3);
+  ASSERT_TRUE(inputs);
+  auto outputs = reference->Forward(*inputs, Precision::kFp32);
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_TRUE(at::equal(outputs->at(0), inputs->at(0).toTensor()));
+  EXPECT_TRUE(at::equal(outputs->at(1), inputs->at(0).toTensor() * 2));
+}
+
+TEST(LoadTest, TakesArgumentsByName) {
+  auto reference = Load(
+      "import torch\nclass Model(torch.nn.Module):\n"
+      "    def forward(self, x, *, scale, mask=None):\n        return x * scale\n"
+      "def get_inputs(): return {'scale': torch.full((4,), 3.0), 'x': torch.rand(2, 4)}\n"
+      "def get_init_inputs(): return []\n");
+  ASSERT_TRUE(reference);
+  ASSERT_EQ(reference->info().inputs.size(), 2u);
+  EXPECT_EQ(reference->info().inputs[0].name, "x");
+  EXPECT_EQ(reference->info().inputs[1].name, "scale");
+  EXPECT_NE(reference->info().graph_json, "") << reference->info().export_error;
+  auto inputs = reference->MakeInputs(3);
+  ASSERT_TRUE(inputs);
+  auto outputs = reference->Forward(*inputs, Precision::kFp32);
+  ASSERT_TRUE(outputs) << outputs.error().message;
+  EXPECT_TRUE(at::equal(outputs->at(0), inputs->at(0).toTensor() * 3));
+}
+
+TEST(LoadTest, TakesInputsFromTheFunctionNamed) {
+  ProblemSpec spec = SpecOf(WithForward("return x + 1") + "def wide(): return [torch.rand(3, 9)]\n");
+  auto usual = Load(spec);
+  spec.inputs_fn = "wide";
+  auto wide = Load(spec);
+  ASSERT_TRUE(usual && wide);
+  EXPECT_EQ(wide->info().outputs[0].shape, (std::vector<int64_t>{3, 9}));
+  EXPECT_NE(wide->info().hash, usual->info().hash);
+}
+
 }  // namespace
 }  // namespace cudaagent::reference

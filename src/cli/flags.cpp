@@ -181,7 +181,8 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--tier", eval.options.tier, plain.options.tier);
   add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
   if (eval.options.warm_l2) words.push_back("--warm-l2");
-  if (!eval.options.allow_prepare) words.push_back("--no-prepare");
+  if (eval.no_prepare) words.push_back("--no-prepare");
+  if (eval.no_hidden_variants) words.push_back("--no-hidden-variants");
   return words;
 }
 

@@ -182,25 +182,27 @@ def kernels(text):
     return list(dict.fromkeys(name for name in found if name != "void"))
 
 
-def compile_each(nvrtc, text):
-    """[(kernel, ptx)] of what compiles, and how many kernels there are."""
+def compile_each(nvrtc, text, work, key):
+    """Paths of the PTX of what compiles, and how many kernels there are. Kept in `work`: compiling is the slow part."""
     kept = [item for item in items(without_comments(text)) if wanted(item)]
     code = PRELUDE + "\n".join(kept) + "\n"
     names = kernels(code)
-    try:
-        return [(",".join(names), nvrtc.ptx(code, names))] if names else [], len(names)
-    except CompileError:
-        pass
-    out = []
-    for name in names[:40]:
-        # Without the other kernels: one that does not compile must not hide the rest.
-        bare = name.split("<")[0]
-        alone = [item for item in kept if "__global__" not in item or re.search(rf"\b{bare}\s*\(", item)]
-        try:
-            out.append((name, nvrtc.ptx(PRELUDE + "\n".join(alone) + "\n", [name])))
-        except CompileError:
-            continue
-    return out, len(names)
+    tried = work / f"{key}.tried"
+    if not tried.exists() and names:
+        def attempt(source, expressions, number):
+            try:
+                (work / f"{key}_{number}.ptx").write_text(nvrtc.ptx(source, expressions))
+                return True
+            except CompileError:
+                return False
+        if not attempt(code, names, 0):
+            for number, name in enumerate(names[:12]):
+                # Without the other kernels: one that does not compile must not hide the rest.
+                bare = name.split("<")[0]
+                alone = [item for item in kept if "__global__" not in item or re.search(rf"\b{bare}\s*\(", item)]
+                attempt(PRELUDE + "\n".join(alone) + "\n", [name], number)
+    tried.touch()
+    return sorted(work.glob(f"{key}_*.ptx")), len(names)
 
 
 def main():
@@ -225,14 +227,9 @@ def main():
                     continue
                 seen.add(key)
                 files += 1
-                try:
-                    compiled, count = compile_each(nvrtc, cuda)
-                except RecursionError:
-                    continue
+                compiled, count = compile_each(nvrtc, cuda, work, key)
                 found += count
-                for number, (_, ptx) in enumerate(compiled):
-                    path = work / f"{key}_{number}.ptx"
-                    path.write_text(ptx)
+                for path in compiled:
                     done = subprocess.run([options.probe, "load", str(path), "--launch", "--budget", str(options.budget)],
                                           stdout=subprocess.PIPE, text=True, check=False)
                     if done.returncode != 0:

@@ -7,8 +7,6 @@
 namespace cudaagent::device::ptx {
 namespace {
 
-constexpr uint32_t kReleaseBits = 24;
-
 bool Has(const ByteSet& set, uint32_t i) { return (set.word[i >> 6] >> (i & 63) & 1) != 0; }
 void Put(ByteSet& set, uint32_t i) { set.word[i >> 6] |= uint64_t{1} << (i & 63); }
 void Drop(ByteSet& set, uint32_t i) { set.word[i >> 6] &= ~(uint64_t{1} << (i & 63)); }
@@ -23,7 +21,7 @@ RaceGranule& GranuleOf(RaceState& race, uint32_t g) {
 }
 
 RaceReads& ReadsOf(RaceState& race, const Warp& warp, uint32_t g) {
-  RaceReads& reads = race.reads[size_t{warp.index} * race.granules + g];
+  RaceReads& reads = race.reads[warp.index][g];
   if (reads.stamp != warp.race_stamp) {
     reads = RaceReads{};
     reads.stamp = warp.race_stamp;
@@ -31,7 +29,7 @@ RaceReads& ReadsOf(RaceState& race, const Warp& warp, uint32_t g) {
   return reads;
 }
 RaceWrites& WritesOf(RaceState& race, const Warp& warp, uint32_t g) {
-  RaceWrites& writes = race.writes[size_t{warp.index} * race.granules + g];
+  RaceWrites& writes = race.writes[warp.index][g];
   if (writes.stamp != warp.race_stamp) {
     writes = RaceWrites{};
     writes.stamp = warp.race_stamp;
@@ -66,7 +64,7 @@ enum class Doer { kReader, kWriter };
 bool Race(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool write, bool atomic,
           uint32_t byte, uint32_t u, Doer doer) {
   RaceState& race = *warp.block->race;
-  const RaceReads& reads = race.reads[size_t{u} * race.granules + byte / kGranule];
+  const RaceReads& reads = race.reads[u][byte / kGranule];
   FaultState& f = warp.thread->fault;
   f.kind = FaultKind::kRace;
   f.lane = lane;
@@ -123,10 +121,10 @@ RaceState::RaceState(uint32_t n_warps, uint32_t shared_bytes)
   if (memory == nullptr) throw std::bad_alloc();
   uint8_t* at = memory.get();
   at += (64 - reinterpret_cast<uint64_t>(at) % 64) % 64;
-  reads = reinterpret_cast<RaceReads*>(at);
-  at += size_t{granules} * n_warps * sizeof(RaceReads);
-  writes = reinterpret_cast<RaceWrites*>(at);
-  at += size_t{granules} * n_warps * sizeof(RaceWrites);
+  for (uint32_t n = 0; n < n_warps; ++n, at += granules * sizeof(RaceReads))
+    reads[n] = reinterpret_cast<RaceReads*>(at);
+  for (uint32_t n = 0; n < n_warps; ++n, at += granules * sizeof(RaceWrites))
+    writes[n] = reinterpret_cast<RaceWrites*>(at);
   granule = reinterpret_cast<RaceGranule*>(at);
   at += size_t{granules} * sizeof(RaceGranule);
   writer = reinterpret_cast<uint32_t*>(at);
@@ -181,7 +179,7 @@ bool RaceRead(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, bool stron
   RaceGranule& granule = GranuleOf(race, g);
   for (uint32_t rest = granule.writers | granule.strong_writers; rest != 0; rest &= rest - 1) {
     uint32_t u = static_cast<uint32_t>(__builtin_ctz(rest));
-    const RaceWrites& writes = race.writes[size_t{u} * race.granules + g];
+    const RaceWrites& writes = race.writes[u][g];
     if (u == warp.index) {
       if (strong || writes.stamp != warp.race_stamp || writes.time != warp.race_time) continue;
       for (uint32_t i = 0; i < bytes; ++i) {
@@ -229,8 +227,8 @@ bool RaceWrite(Warp& warp, uint32_t lane, uint32_t at, uint32_t bytes, const uin
       }
       continue;
     }
-    RaceWrites& writes = race.writes[size_t{u} * race.granules + g];
-    const RaceReads& reads = race.reads[size_t{u} * race.granules + g];
+    RaceWrites& writes = race.writes[u][g];
+    const RaceReads& reads = race.reads[u][g];
     const bool writes_count = Unordered(race, writes.stamp, u, warp);
     const bool reads_count = Unordered(race, reads.stamp, u, warp);
     for (uint32_t i = 0; i < bytes && (writes_count || reads_count); ++i) {

@@ -19,6 +19,7 @@ namespace cudaagent::device::ptx {
 
 inline constexpr uint32_t kGranule = 128;
 inline constexpr uint32_t kMaxWarps = 32;
+inline constexpr uint32_t kReleaseBits = 24;  // of a stamp; the block's barriers are above them
 
 struct ByteSet {
   uint64_t word[2] = {0, 0};
@@ -56,8 +57,8 @@ struct RaceClock {
 struct RaceState {
   uint64_t epoch = 1;  // grows with each barrier of the whole block, over all blocks
   uint32_t granules = 0;
-  RaceReads* reads = nullptr;    // [warp][granule]
-  RaceWrites* writes = nullptr;  // [warp][granule]
+  RaceReads* reads[kMaxWarps] = {};    // [granule]
+  RaceWrites* writes[kMaxWarps] = {};  // [granule]
   RaceGranule* granule = nullptr;
   uint32_t* writer = nullptr;  // of each byte: pc << 10 | thread
   uint32_t* reader = nullptr;  // the same, of reads that are no runs

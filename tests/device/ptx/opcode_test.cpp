@@ -563,6 +563,21 @@ TEST(PtxHalf, ConvertsEveryHalfToSingleAndBack) {
   }
 }
 
+TEST(PtxInteger, WorksOnPairsOfHalfwords) {
+  std::vector<std::vector<u64>> rows = {{0x80017fffu, 0x00010001u}, {0xfffe0005u, 0x0003fff0u}};
+  auto run = [&](const char* text) {
+    std::vector<u64> got = RunOpcode(text, "www", rows, BestExecutor());
+    return std::vector<u64>{got[0], got[1]};
+  };
+  EXPECT_EQ(run("add.u16x2 D, A, B"), (std::vector<u64>{0x80028000u, 0x0001fff5u}));
+  EXPECT_EQ(run("min.s16x2 D, A, B"), (std::vector<u64>{0x80010001u, 0xfffefff0u}));
+  EXPECT_EQ(run("max.s16x2 D, A, B"), (std::vector<u64>{0x00017fffu, 0x00030005u}));
+  EXPECT_EQ(run("min.u16x2 D, A, B"), (std::vector<u64>{0x00010001u, 0x00030005u}));
+  EXPECT_EQ(run("max.u16x2 D, A, B"), (std::vector<u64>{0x80017fffu, 0xfffefff0u}));
+  EXPECT_EQ(run("min.relu.s16x2 D, A, B"), (std::vector<u64>{0x00000001u, 0x00000000u}));
+  EXPECT_EQ(run("max.relu.s16x2 D, A, B"), (std::vector<u64>{0x00017fffu, 0x00030005u}));
+}
+
 TEST(PtxHalf, PacksTwoSinglesUpperFirst) {
   std::vector<u64> got =
       RunOpcode("cvt.rn.f16x2.f32 D, A, B", "www", {{0x3f800000, 0x40000000}}, BestExecutor());

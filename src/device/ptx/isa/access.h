@@ -49,18 +49,18 @@ inline void MarkShared(BlockState& b, uint8_t* written, uint32_t n) {
   b.shared_unwritten -= fresh;
 }
 
-// Whether all lanes of a full warp name one address or follow one another.
+// Whether all lanes of a full warp name one address or follow one another. Compared with the first
+// lane's, so that the loops are whole vectors.
 template <uint32_t kBytes, class A>
 inline Access::Kind PatternOf(const A* a) {
-  A apart = a[1] - a[0];
+  const A first = a[0], apart = a[1] - first;
+  A different = 0;
   if (apart == 0) {
-    A different = 0;
-    for (int l = 2; l < kLanes; ++l) different |= a[l] ^ a[0];
+    for (int l = 0; l < kLanes; ++l) different |= a[l] ^ first;
     return different == 0 ? Access::kUniform : Access::kScattered;
   }
   if (apart != kBytes) return Access::kScattered;
-  A different = 0;
-  for (int l = 2; l < kLanes; ++l) different |= (a[l] - a[l - 1]) ^ A { kBytes };
+  for (int l = 0; l < kLanes; ++l) different |= a[l] ^ (first + static_cast<A>(l) * A{kBytes});
   return different == 0 ? Access::kConsecutive : Access::kScattered;
 }
 
@@ -85,7 +85,8 @@ inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   return true;
 }
 template <uint32_t kBytes, Use kUse>
-inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, bool strong, Access& access) {
+[[gnu::always_inline]] inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, bool strong,
+                                             Access& access) {
   BlockState& b = *w.block;
   uint32_t limit = w.thread->launch->shared_bytes;
   if ((first & (kBytes - 1)) != 0 || first > limit || span > limit - first) return false;
@@ -97,10 +98,10 @@ inline bool SharedRun(Warp& w, uint64_t first, uint32_t span, bool strong, Acces
   if (b.race != nullptr) {
     if (strong) return false;
     uint32_t at = static_cast<uint32_t>(first);
-    if (kUse == Use::kRead ? !RunRead<kBytes>(*b.race, w, at, span)
-                           : !RunWrite<kBytes>(*b.race, w, at)) {
-      return false;
-    }
+    bool apart = kUse != Use::kRead ? RunWrite<kBytes>(*b.race, w, at)
+                 : span == kBytes   ? RunRead<kBytes, kBytes>(*b.race, w, at)
+                                    : RunRead<kBytes, kBytes * kLanes>(*b.race, w, at);
+    if (!apart) return false;
   }
   if (kUse == Use::kWrite && b.shared_unwritten != 0) MarkShared(b, written, span);
   Counters& c = w.thread->counters;
@@ -133,7 +134,8 @@ void LaneAddresses(Warp& w, const Instr& in, uint64_t* address);
 // A full warp's load or store of one address or of consecutive ones: true with access.kind and
 // access.host[0] set. False: ask ResolveLanes.
 template <uint32_t kBytes, Use kUse>
-inline bool ResolveRun(Warp& w, const Instr& in, uint32_t m, Access& access) {
+[[gnu::always_inline]] inline bool ResolveRun(Warp& w, const Instr& in, uint32_t m,
+                                              Access& access) {
   if (m != kAllLanes) return false;
   if ((in.op[4] & kLiteral) != 0) {
     access.kind = Access::kUniform;

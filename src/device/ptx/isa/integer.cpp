@@ -369,9 +369,45 @@ void Others(OpTable& t) {
   t.Add("fns.b32", Map3<u32, u32, u32, s32, FindSet>, "DwSwSwSw", alu);
 }
 
+// Two 16-bit integers in a register.
+template <class T, auto F>
+Step Halfwords(Warp& w, const Instr& in, uint32_t m) {
+  return Map2<u32, u32, u32, [](u32 a, u32 b) {
+    u32 low = static_cast<uint16_t>(F(T(a & 0xffff), T(b & 0xffff)));
+    u32 high = static_cast<uint16_t>(F(T(a >> 16), T(b >> 16)));
+    return high << 16 | low;
+  }>(w, in, m);
+}
+template <class T>
+constexpr auto kSmaller = [](T a, T b) { return a < b ? a : b; };
+template <class T>
+constexpr auto kLarger = [](T a, T b) { return b < a ? a : b; };
+template <class T>
+void Packed(OpTable& t, const char* type) {
+  t.Add(Name("add.", type).text, Halfwords<T, kAdd<T>>, "DwSwSw", Cls::kAlu);
+  t.Add(Name("min.", type).text, Halfwords<T, kSmaller<T>>, "DwSwSw", Cls::kAlu);
+  t.Add(Name("max.", type).text, Halfwords<T, kLarger<T>>, "DwSwSw", Cls::kAlu);
+}
+
 }  // namespace
 
 void RegisterInteger(OpTable& t) {
+  Packed<uint16_t>(t, "u16x2");
+  Packed<int16_t>(t, "s16x2");
+  t.Add("min.relu.s16x2",
+        Halfwords<int16_t,
+                  [](int16_t a, int16_t b) {
+                    int16_t r = a < b ? a : b;
+                    return r < 0 ? int16_t{0} : r;
+                  }>,
+        "DwSwSw", Cls::kAlu);
+  t.Add("max.relu.s16x2",
+        Halfwords<int16_t,
+                  [](int16_t a, int16_t b) {
+                    int16_t r = b < a ? a : b;
+                    return r < 0 ? int16_t{0} : r;
+                  }>,
+        "DwSwSw", Cls::kAlu);
   Arithmetic<u16>(t, "u16", 'h', 'w');
   Arithmetic<s16>(t, "s16", 'h', 'w');
   Arithmetic<u32>(t, "u32", 'w', 'l');

@@ -21,7 +21,7 @@ inline uint32_t TouchedBy(const RaceGranule& granule) {
 }
 
 inline RaceReads& ReadsAt(RaceState& race, const Warp& w, uint32_t g) {
-  RaceReads& reads = race.reads[size_t{w.index} * race.granules + g];
+  RaceReads& reads = race.reads[w.index][g];
   if (reads.stamp != w.race_stamp) {
     reads.stamp = w.race_stamp;
     reads.read.word[0] = reads.read.word[1] = 0;
@@ -30,7 +30,7 @@ inline RaceReads& ReadsAt(RaceState& race, const Warp& w, uint32_t g) {
   return reads;
 }
 inline RaceWrites& WritesAt(RaceState& race, const Warp& w, uint32_t g) {
-  RaceWrites& writes = race.writes[size_t{w.index} * race.granules + g];
+  RaceWrites& writes = race.writes[w.index][g];
   if (writes.stamp != w.race_stamp) {
     writes = RaceWrites{};
     writes.stamp = w.race_stamp;
@@ -54,54 +54,102 @@ inline ByteSet BytesOf(uint32_t from, uint32_t to) {
   return set;
 }
 
-// A read of [first, first + span), `kBytes` per lane or by all lanes. False: ask lane by lane.
-template <uint32_t kBytes>
-inline bool RunRead(RaceState& race, Warp& w, uint32_t first, uint32_t span) {
-  const uint32_t end = first + span, run = first | static_cast<uint32_t>(__builtin_ctz(kBytes))
-                                                       << 24;
-  const uint32_t last = (end - 1) / kGranule;
+// Whether an access of these bytes meets another warp's in this epoch, or the warp's own writes
+// since its last bar.warp.sync: then race.cpp decides. Named barriers and flags are not asked here.
+inline bool Meets(const ByteSet& a, const ByteSet& b) {
+  return ((a.word[0] & b.word[0]) | (a.word[1] & b.word[1])) != 0;
+}
+template <bool kWrite>
+inline bool Clashes(RaceState& race, const Warp& w, const RaceGranule& granule, uint32_t g,
+                    const ByteSet& set) {
+  uint32_t touched = granule.writers | granule.strong_writers;
+  if (kWrite) touched |= granule.readers | granule.strong_readers;
+  for (; touched != 0; touched &= touched - 1) {
+    uint32_t u = static_cast<uint32_t>(__builtin_ctz(touched));
+    const RaceWrites& writes = race.writes[u][g];
+    if (u == w.index) {
+      if (writes.stamp == w.race_stamp && writes.time == w.race_time &&
+          Meets(writes.write_now, set)) {
+        return true;
+      }
+      continue;
+    }
+    if (writes.stamp >> kReleaseBits == race.epoch &&
+        (Meets(writes.write, set) || Meets(writes.strong_write, set) ||
+         (kWrite && Meets(writes.strong_read, set)))) {
+      return true;
+    }
+    if (kWrite) {
+      const RaceReads& reads = race.reads[u][g];
+      if (reads.stamp >> kReleaseBits == race.epoch && Meets(reads.read, set)) return true;
+    }
+  }
+  return false;
+}
+
+[[gnu::always_inline]] inline bool NoteRead(RaceState& race, Warp& w, uint32_t g,
+                                            const ByteSet& set, uint32_t run) {
+  RaceGranule& granule = GranuleAt(race, g);
+  if (__builtin_expect((granule.writers | granule.strong_writers) != 0, 0) &&
+      Clashes<false>(race, w, granule, g, set)) {
+    return false;
+  }
+  granule.readers |= 1u << w.index;
+  RaceReads& reads = ReadsAt(race, w, g);
+  reads.read.word[0] |= set.word[0];
+  reads.read.word[1] |= set.word[1];
+  reads.run = run;
+  reads.pc = w.pc;
+  return true;
+}
+
+// A read of [first, first + kSpan): kBytes per lane, or the same kBytes by all. False: ask lane by
+// lane.
+template <uint32_t kBytes, uint32_t kSpan>
+inline bool RunRead(RaceState& race, Warp& w, uint32_t first) {
+  const uint32_t run = first | static_cast<uint32_t>(__builtin_ctz(kBytes)) << 24;
   uint32_t g = first / kGranule;
-  do {
-    RaceGranule& granule = GranuleAt(race, g);
-    if ((granule.writers | granule.strong_writers) != 0) return false;
-    granule.readers |= 1u << w.index;
-    RaceReads& reads = ReadsAt(race, w, g);
+  ByteSet set;
+  if constexpr (kSpan <= 32) {  // aligned: inside one word
+    set.word[first >> 6 & 1] = ((uint64_t{1} << kSpan) - 1) << (first & 63);
+    return NoteRead(race, w, g, set, run);
+  }
+  const uint32_t end = first + kSpan;
+  if (kSpan % kGranule == 0 && first % kGranule == 0) {
+    set.word[0] = set.word[1] = ~uint64_t{0};
+    for (uint32_t i = 0; i < kSpan / kGranule; ++i) {
+      if (!NoteRead(race, w, g + i, set, run)) return false;
+    }
+    return true;
+  }
+  const uint32_t last = (end - 1) / kGranule;
+  for (; g <= last; ++g) {
     const uint32_t base = g * kGranule;
-    ByteSet set =
-        BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
-    reads.read.word[0] |= set.word[0];
-    reads.read.word[1] |= set.word[1];
-    reads.run = run;
-    reads.pc = w.pc;
-  } while (++g <= last);
+    set = BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
+    if (!NoteRead(race, w, g, set, run)) return false;
+  }
   return true;
 }
 
 // A write of consecutive bytes by a full warp. False: ask lane by lane.
 template <uint32_t kBytes>
 inline bool RunWrite(RaceState& race, Warp& w, uint32_t first) {
-  const uint32_t end = first + kBytes * kLanes, others = ~(1u << w.index);
-  const uint32_t last = (end - 1) / kGranule;
+  const uint32_t end = first + kBytes * kLanes, last = (end - 1) / kGranule;
+  auto bytes_of = [&](uint32_t g) {
+    const uint32_t base = g * kGranule;
+    return BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
+  };
   for (uint32_t g = first / kGranule; g <= last; ++g) {
     RaceGranule& granule = GranuleAt(race, g);
-    if ((TouchedBy(granule) & others) != 0) return false;
-    if (granule.writers == 0) continue;
-    RaceWrites& record = WritesAt(race, w, g);
-    uint32_t base = g * kGranule;
-    ByteSet set =
-        BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
-    if (((record.write_now.word[0] & set.word[0]) | (record.write_now.word[1] & set.word[1])) != 0)
-      return false;
+    if (TouchedBy(granule) != 0 && Clashes<true>(race, w, granule, g, bytes_of(g))) return false;
   }
   for (uint32_t g = first / kGranule; g <= last; ++g) {
     race.granule[g].writers |= 1u << w.index;
-    RaceWrites& record = WritesAt(race, w, g);
-    uint32_t base = g * kGranule;
-    ByteSet set =
-        BytesOf(first > base ? first - base : 0, end < base + kGranule ? end - base : kGranule);
+    RaceWrites& writes = WritesAt(race, w, g);
+    ByteSet set = bytes_of(g);
     for (int i = 0; i < 2; ++i) {
-      record.write.word[i] |= set.word[i];
-      record.write_now.word[i] |= set.word[i];
+      writes.write.word[i] |= set.word[i];
+      writes.write_now.word[i] |= set.word[i];
     }
   }
   uint32_t cell = w.pc << 10 | w.index * kLanes;
@@ -127,11 +175,16 @@ inline bool LaneRead(RaceState& race, Warp& w, uint32_t lane, uint32_t at, uint3
                      bool strong) {
   const uint32_t g = at / kGranule;
   RaceGranule& granule = GranuleAt(race, g);
-  if (strong || (granule.writers | granule.strong_writers) != 0)
-    return RaceRead(w, lane, at, bytes, strong);
+  if (strong) return RaceRead(w, lane, at, bytes, strong);
+  const uint64_t set = LaneBytes(at, bytes);
+  if ((granule.writers | granule.strong_writers) != 0) {
+    ByteSet both;
+    both.word[at >> 6 & 1] = set;
+    if (Clashes<false>(race, w, granule, g, both)) return RaceRead(w, lane, at, bytes, strong);
+  }
   granule.readers |= 1u << w.index;
   RaceReads& reads = ReadsAt(race, w, g);
-  reads.read.word[at >> 6 & 1] |= LaneBytes(at, bytes);
+  reads.read.word[at >> 6 & 1] |= set;
   reads.pc = 0;
   SetCells(race.reader + at, bytes, w.pc << 10 | (w.index * kLanes + lane));
   return true;
@@ -140,13 +193,16 @@ inline bool LaneWrite(RaceState& race, Warp& w, uint32_t lane, uint32_t at, uint
                       const void* value, bool strong) {
   const uint32_t g = at / kGranule;
   RaceGranule& granule = GranuleAt(race, g);
-  if (strong || (TouchedBy(granule) & ~(1u << w.index)) != 0)
-    return RaceWrite(w, lane, at, bytes, static_cast<const uint8_t*>(value), strong, w.pc);
-  RaceWrites& writes = WritesAt(race, w, g);
-  uint64_t set = LaneBytes(at, bytes);
+  const uint64_t set = LaneBytes(at, bytes);
   const uint32_t half = at >> 6 & 1;
-  if ((writes.write_now.word[half] & set) != 0)
-    return RaceWrite(w, lane, at, bytes, static_cast<const uint8_t*>(value), strong, w.pc);
+  bool ask = strong;
+  if (!ask && TouchedBy(granule) != 0) {
+    ByteSet both;
+    both.word[half] = set;
+    ask = Clashes<true>(race, w, granule, g, both);
+  }
+  if (ask) return RaceWrite(w, lane, at, bytes, static_cast<const uint8_t*>(value), strong, w.pc);
+  RaceWrites& writes = WritesAt(race, w, g);
   granule.writers |= 1u << w.index;
   writes.write.word[half] |= set;
   writes.write_now.word[half] |= set;

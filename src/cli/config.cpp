@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 
 struct ConfigCommand {
   std::vector<std::string> argv;
+  const CLI::App* root = nullptr;
   CLI::App* sub = nullptr;
   std::vector<std::string> words;  // a command line to look at
   bool origin = false;
@@ -68,10 +69,12 @@ std::string ShowText(const Settings& settings, bool origin) {
   return text;
 }
 
-// The words before "config" hold flags for all commands; those after "--" a command line to look at.
+// The flags of all commands as given to this call, then the command line to look at.
 Result<void> ParseShown(const ConfigCommand& command, Shown& shown) {
-  const auto& argv = command.argv;
-  std::vector<std::string> words(argv.begin() + 1, std::find(argv.begin() + 1, argv.end(), "config"));
+  std::vector<std::string> words;
+  for (const CLI::Option* option : command.root->get_options()) {
+    if (option->count() > 0) words.push_back("--" + option->get_lnames().front() + "=" + option->results().back());
+  }
   words.insert(words.end(), command.words.begin(), command.words.end());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
@@ -173,6 +176,7 @@ int RunConfig(const ConfigCommand& command) {
 Command AddConfig(CLI::App& app, const std::vector<std::string>& argv) {
   auto command = std::make_shared<ConfigCommand>();
   command->argv = argv;
+  command->root = &app;
   CLI::App* sub = app.add_subcommand("config", "Show settings and who set them; trust a project's file");
   command->sub = sub;
   sub->require_subcommand(1);

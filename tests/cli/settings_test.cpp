@@ -145,6 +145,7 @@ TEST_F(SettingsTest, ANamedFileReplacesProjectAndUserFile) {
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_NE(shown.out.find("# " + file + ":1"), std::string::npos) << shown.out;
   EXPECT_EQ(shown.out.find("cudaagent.toml"), std::string::npos) << shown.out;
+  EXPECT_EQ(Call({"config", "show", "--origin", "--config", file}).out, shown.out);  // after the name as well
   EXPECT_EQ(Call({"--config", "/nowhere.toml", "config", "show"}).exit_code, 2);
 }
 

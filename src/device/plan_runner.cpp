@@ -206,6 +206,8 @@ class Runner : public PlanRunner {
     return RunPrepare();
   }
 
+  Checked<void> PrepareAgain() override { return RunPrepare(); }
+
   const std::vector<at::Tensor>& outputs() const override { return outputs_; }
   std::optional<int64_t> extra_bytes() const override { return extra_bytes_; }
   std::optional<PrepareReport> prepared() const override { return prepared_; }

@@ -249,11 +249,13 @@ Result<Checked<void>> RunCase(const Trial& trial, const Case& which, CheckReport
     report->skipped_variants.push_back(which.variant->name + ": " + parameters.error().message);
     return Checked<void>();
   }
-  auto checked = RunOn(trial, which, *inputs, report);
+  Result<Checked<void>> checked = trial.runner.PrepareAgain();
+  if (*checked) checked = RunOn(trial, which, *inputs, report);
   if (auto restored = parameters->Restore(); !restored) {
     return tl::unexpected<Error>(restored.error());
   }
-  return checked;
+  if (!checked || !*checked) return checked;
+  return trial.runner.PrepareAgain();
 }
 
 // Model.forward's arguments as they are bound: the candidate's own buffers, in the order of `form`.

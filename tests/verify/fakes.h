@@ -130,6 +130,10 @@ class FakeRunner : public device::PlanRunner {
     return work_(*bindings_, outputs_[0]);
   }
   Checked<void> Reload() override { return {}; }
+  Checked<void> PrepareAgain() override {
+    events_->push_back("prepare");
+    return {};
+  }
   const std::vector<at::Tensor>& outputs() const override { return outputs_; }
   std::optional<int64_t> extra_bytes() const override { return std::nullopt; }
   std::optional<PrepareReport> prepared() const override { return std::nullopt; }

@@ -80,6 +80,15 @@ TEST_F(VariantsTest, CatchesWeightsThatWereHardCoded) {
   EXPECT_TRUE(at::equal(bindings.parameters["weight"], known));
 }
 
+TEST_F(VariantsTest, PreparesAnewForNewParametersAndForTheOldOnesAfterwards) {
+  EXPECT_EQ(FaultOf(Right).verdict, Verdict::kOk);
+  Events relevant;
+  for (const std::string& event : events) {
+    if (event == "redraw" || event == "prepare" || event == "restore") relevant.push_back(event);
+  }
+  EXPECT_THAT(relevant, ElementsAre("redraw", "prepare", "restore", "prepare"));
+}
+
 TEST_F(VariantsTest, RestoresParametersAfterAFaultOfTheCandidate) {
   const at::Tensor known = reference.parameters().at("weight").clone();
   int run = 0;

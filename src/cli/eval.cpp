@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "candidate/tune.h"
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
@@ -20,6 +21,9 @@ struct EvalCommand {
   EvalFlags eval;
   OutputFlags output;
   std::vector<std::string> kernel_paths;
+  bool tune = false;
+  bool retune = false;
+  bool write_tuned = false;
 };
 
 Result<Candidate> ReadCandidate(const std::string& path) {
@@ -33,6 +37,14 @@ Result<Candidate> ReadCandidate(const std::string& path) {
   if (!source) return tl::unexpected(source.error());
   candidate.source = std::move(*source);
   return candidate;
+}
+
+// The chosen values into the file they were chosen for.
+Result<void> WriteTuned(const Candidate& candidate, const Evaluation& evaluation) {
+  if (candidate.origin == "-" || !evaluation.tuning || evaluation.tuning->chosen.empty()) return {};
+  auto tuned = candidate::WithTuned(candidate.source, evaluation.tuning->chosen);
+  if (!tuned) return Fail(ErrorCode::kInternal, tuned.error().message);
+  return util::WriteFileAtomic(candidate.origin, *tuned);
 }
 
 std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation) {
@@ -55,7 +67,10 @@ int RunEval(const EvalCommand& command) {
     if (!candidate) return Report(candidate.error(), json);
     candidates.push_back(std::move(*candidate));
   }
-  auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
+  evaluate::Config config = ToConfig(*spec, command.eval, command.output);
+  if (command.tune) config.tune.mode = evaluate::TuneMode::kUntuned;
+  if (command.retune) config.tune.mode = evaluate::TuneMode::kAlways;
+  auto evaluator = evaluate::StartEvaluator(std::move(config));
   if (!evaluator) return Report(evaluator.error(), json);
   int exit_code = kExitOk;
   for (const Candidate& candidate : candidates) {
@@ -64,6 +79,11 @@ int RunEval(const EvalCommand& command) {
     if (!evaluation) return Report(evaluation.error(), json);
     auto printed = Print(Render(command, candidate.origin, *evaluation));
     if (!printed) return Report(printed.error(), false);
+    if (command.write_tuned) {
+      if (auto written = WriteTuned(candidate, *evaluation); !written) {
+        return Report(written.error(), false);
+      }
+    }
     if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
   }
   return exit_code;
@@ -80,6 +100,13 @@ Command AddEval(CLI::App& app) {
                   "(--json: one line each); the exit code is the first failure's")
       ->required();
   AddEvalFlags(*sub, command->eval);
+  AddTuneFlags(*sub, command->eval);
+  sub->add_flag("--tune", command->tune,
+                "Try the combinations of the tune values of candidates without \"tuned\"")
+      ->envname("CUDAAGENT_TUNE");
+  sub->add_flag("--retune", command->retune, "The same, whether or not they have \"tuned\"");
+  sub->add_flag("--write-tuned", command->write_tuned,
+                "With --tune or --retune: write the chosen values into the file");
   AddOutputFlags(*sub, command->output);
   return [command] { return RunEval(*command); };
 }

@@ -29,6 +29,7 @@ struct EvalFlags {
   std::string baseline = "compile";
   EvalOptions options;
   evaluate::Timeouts timeouts;
+  evaluate::TuneOptions tune;
 };
 
 // How to speak.
@@ -39,6 +40,8 @@ struct OutputFlags {
 
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
 void AddEvalFlags(CLI::App& command, EvalFlags& flags);
+// How long and how widely to tune; whether to, each command says itself.
+void AddTuneFlags(CLI::App& command, EvalFlags& flags);
 void AddOutputFlags(CLI::App& command, OutputFlags& flags);
 
 // Reads model.py. kUsage names what is wrong with which flag.

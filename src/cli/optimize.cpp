@@ -31,6 +31,7 @@ struct OptimizeCommand {
   double target_speedup = 0;  // 0 = none
   std::string max_time;
   std::string out;
+  bool no_tune = false;
 
   void Say(const std::string& line) const {
     if (!output.quiet) std::fprintf(stderr, "%s\n", line.c_str());
@@ -119,6 +120,7 @@ int RunOptimize(OptimizeCommand& command) {
 
   auto config = ToConfig(*spec, command.eval, command.output);
   config.log_dir = folder + "/logs";
+  if (!command.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
   auto evaluator = evaluate::StartEvaluator(std::move(config));
   if (!evaluator) return Report(evaluator.error(), json);
   std::optional<Candidate> init;
@@ -166,6 +168,9 @@ Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv) {
       ->envname("CUDAAGENT_OUT");
   AddProposerFlags(*sub, command->proposer);
   AddEvalFlags(*sub, command->eval);
+  AddTuneFlags(*sub, command->eval);
+  sub->add_flag("--no-tune", command->no_tune, "Judge candidates at their default tune values only")
+      ->envname("CUDAAGENT_NO_TUNE");
   AddOutputFlags(*sub, command->output);
   return [command] { return RunOptimize(*command); };
 }

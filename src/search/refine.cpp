@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "candidate/tune.h"
 #include "reward/reward.h"
 
 namespace cudaagent::search {
@@ -51,6 +52,12 @@ class Loop {
     attempt.parent = outcome_.best;
     attempt.candidate = candidate;
     attempt.evaluation = std::move(*evaluation);
+    if (const auto& tuning = attempt.evaluation.tuning; tuning && !tuning->chosen.empty()) {
+      // What was measured is what is kept.
+      auto tuned = candidate::WithTuned(candidate.source, tuning->chosen);
+      if (!tuned) return Stop({ErrorCode::kInternal, tuned.error().message});
+      attempt.candidate.source = std::move(*tuned);
+    }
     if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
     if (auto saved = store_.SaveAttempt(attempt, proposal); !saved) return Stop(saved.error());
 

@@ -133,6 +133,27 @@ struct PrepareReport {
   int64_t bytes = 0;                     // of the prepared values
 };
 
+// One combination of a plan's tune values and how it fared.
+struct TuningVariant {
+  std::map<std::string, int64_t> values;
+  Verdict verdict = Verdict::kInfraError;
+  std::string message;                   // what is wrong with it, empty for kOk
+  std::optional<double> median_ms;       // its latest timing; absent where it was not timed
+};
+
+// What trying the combinations of a plan's tune values came to. In order of trying; [0] is the
+// default where that satisfies `require`.
+struct Tuning {
+  int tried = 0;
+  int failed = 0;
+  int verified = 0;                      // passed every trial
+  int64_t untried = 0;                   // satisfy `require`, but a limit came first
+  std::string note;                      // which limit, empty where all were tried
+  double seconds = 0;                    // wall time of all of it
+  std::map<std::string, int64_t> chosen; // empty where none is left
+  std::vector<TuningVariant> variants;
+};
+
 // Seconds spent, by stage ("parse", "compile", "load", "check", "time").
 using StageSeconds = std::map<std::string, double>;
 
@@ -163,6 +184,7 @@ struct Evaluation {
   std::optional<int64_t> extra_bytes;
   std::optional<PrepareReport> prepare;  // absent where the plan prepares nothing
   std::vector<KernelCounters> counters;
+  std::optional<Tuning> tuning;          // absent where nothing was tuned
   std::optional<double> reward;          // absent for kInfraError and kUnsupported
   std::string reward_name;               // "milestone"
   StageSeconds seconds;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "candidate/skip.h"
 #include "candidate/spelling.h"
 
 namespace cudaagent::candidate {
@@ -73,20 +74,6 @@ void ForEachIdentifier(std::string_view text, Visit visit) {
     while (i < text.size() && IsIdentifierChar(text[i])) ++i;
     if (IsIdentifierStart(text[start])) visit(text.substr(start, i - start), start);
   }
-}
-
-size_t SkipSpace(std::string_view text, size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
-
-size_t SkipParentheses(std::string_view text, size_t at) {
-  int depth = 0;
-  for (; at < text.size(); ++at) {
-    if (text[at] == '(') ++depth;
-    if (text[at] == ')' && --depth == 0) return at + 1;
-  }
-  return at;
 }
 
 tl::unexpected<Fault> Host(std::string_view code, size_t at, const std::string& what) {

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "candidate/tune.h"
 #include "cli/also.h"
 #include "cli/app.h"
 #include "cli/baseline.h"
@@ -23,6 +24,9 @@ struct EvalCommand {
   OutputFlags output;
   std::vector<std::string> kernel_paths;
   bool init = false;
+  bool tune = false;
+  bool retune = false;
+  bool write_tuned = false;
 };
 
 Result<Candidate> ReadCandidate(const std::string& path) {
@@ -36,6 +40,16 @@ Result<Candidate> ReadCandidate(const std::string& path) {
   if (!source) return tl::unexpected(source.error());
   candidate.source = std::move(*source);
   return candidate;
+}
+
+// The values that were chosen into the candidate, and where asked into the file it came from.
+Result<void> KeepTuned(const EvalCommand& command, const Evaluation& evaluation, Candidate* candidate) {
+  if (!evaluation.tuning || evaluation.tuning->chosen.empty()) return {};
+  auto tuned = candidate::WithTuned(candidate->source, evaluation.tuning->chosen);
+  if (!tuned) return Fail(ErrorCode::kInternal, tuned.error().message);
+  candidate->source = std::move(*tuned);
+  if (!command.write_tuned || candidate->origin == "-") return {};
+  return util::WriteFileAtomic(candidate->origin, candidate->source);
 }
 
 std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation,
@@ -52,15 +66,18 @@ std::string Render(const EvalCommand& command, const std::string& path, const Ev
 
 // One after another at the problem's own shapes; at the further ones once the worker is gone, for a
 // process that times has the GPU to itself.
-int Judge(const EvalCommand& command, const std::vector<Candidate>& candidates,
+int Judge(const EvalCommand& command, std::vector<Candidate> candidates,
           std::unique_ptr<Evaluator> evaluator, const std::vector<AlsoShape>& shapes) {
   int exit_code = kExitOk;
   std::vector<Candidate> correct;
   std::vector<std::pair<const Candidate*, Evaluation>> judged;
-  for (const Candidate& candidate : candidates) {
+  for (Candidate& candidate : candidates) {
     if (StopSignal() != 0) return 128 + StopSignal();
     auto evaluation = evaluator->Evaluate(candidate);
     if (!evaluation) return Report(evaluation.error(), command.output.json);
+    if (auto kept = KeepTuned(command, *evaluation, &candidate); !kept) {
+      return Report(kept.error(), false);
+    }
     if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
     if (!shapes.empty()) {
       if (evaluation->verdict == Verdict::kOk) correct.push_back(candidate);
@@ -104,14 +121,17 @@ int RunEval(const EvalCommand& command) {
     if (!candidate) return Report(candidate.error(), json);
     candidates.push_back(std::move(*candidate));
   }
-  auto evaluator = evaluate::StartEvaluator(ToConfig(*spec, command.eval, command.output));
+  evaluate::Config config = ToConfig(*spec, command.eval, command.output);
+  if (command.tune) config.tune.mode = evaluate::TuneMode::kUntuned;
+  if (command.retune) config.tune.mode = evaluate::TuneMode::kAlways;
+  auto evaluator = evaluate::StartEvaluator(std::move(config));
   if (!evaluator) return Report(evaluator.error(), json);
   if (command.init) {
     auto candidate = InitCandidate((*evaluator)->problem());
     if (!candidate) return Report(candidate.error(), json);
     candidates.push_back(std::move(*candidate));
   }
-  return Judge(command, candidates, std::move(*evaluator), *shapes);
+  return Judge(command, std::move(candidates), std::move(*evaluator), *shapes);
 }
 
 }  // namespace
@@ -127,6 +147,13 @@ Command AddEval(CLI::App& app) {
   sub->add_flag("--init", command->init,
                 "Judge the baseline that cudaagent init writes, in place of a KERNEL");
   AddEvalFlags(*sub, command->eval);
+  AddTuneFlags(*sub, command->eval);
+  sub->add_flag("--tune", command->tune,
+                "Try the combinations of the tune values of candidates without \"tuned\"")
+      ->envname("CUDAAGENT_TUNE");
+  sub->add_flag("--retune", command->retune, "The same, whether or not they have \"tuned\"");
+  sub->add_flag("--write-tuned", command->write_tuned,
+                "With --tune or --retune: write the chosen values into the file");
   AddOutputFlags(*sub, command->output);
   return [command] { return RunEval(*command); };
 }

@@ -104,6 +104,15 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::Range(1.0, 3600.0));
 }
 
+void AddTuneFlags(CLI::App& command, EvalFlags& flags) {
+  Add(command, "--max-variants", flags.tune.max_variants,
+      "Combinations of a plan's tune values to try, nearest to the front of the lists first")
+      ->check(CLI::Range(1, 4096));
+  Add(command, "--tune-limit", flags.tune.limit_s,
+      "Seconds that tuning one candidate may take beyond the default values' own evaluation")
+      ->check(CLI::Range(1.0, 36000.0));
+}
+
 void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
   command.add_flag("--json", flags.json, "Print one JSON document on stdout instead of text");
   AddFlag(command, "-q,--quiet", flags.quiet, "No progress on stderr");
@@ -152,6 +161,7 @@ evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const
   config.options.hidden_variants = !flags.no_hidden_variants;
   config.options.allow_prepare = !flags.no_prepare;
   config.timeouts = flags.timeouts;
+  config.tune = flags.tune;
   config.cache_dir = util::CacheDir();
   config.program_dir = util::ProgramDir();
   if (!output.quiet) {

@@ -34,6 +34,7 @@ struct EvalFlags {
   bool no_hidden_variants = false;
   bool no_prepare = false;
   std::vector<std::string> also;  // NAME=VALUE,... each: further shapes to verify at
+  evaluate::TuneOptions tune;
 };
 
 // How to speak.
@@ -44,6 +45,8 @@ struct OutputFlags {
 
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
 void AddEvalFlags(CLI::App& command, EvalFlags& flags);
+// How long and how widely to tune; whether to, each command says itself.
+void AddTuneFlags(CLI::App& command, EvalFlags& flags);
 void AddOutputFlags(CLI::App& command, OutputFlags& flags);
 
 // NAME=VALUE texts as name -> Python literal; kUsage names `flag` and the text that is none.

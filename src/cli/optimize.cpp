@@ -143,6 +143,7 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
   store::RunFolder& run = *command.run;
   auto config = ToConfig(spec, command.eval, command.output);
   config.log_dir = run.folder() + "/logs";
+  if (!command.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
   auto evaluator = evaluate::StartEvaluator(std::move(config));
   if (!evaluator) return tl::unexpected(evaluator.error());
   search::Start start;
@@ -320,6 +321,9 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
                   "and flags come from the run; --attempts may be raised, other limits changed");
   AddProposerFlags(*sub, command.proposer);
   AddEvalFlags(*sub, command.eval);
+  AddTuneFlags(*sub, command.eval);
+  sub->add_flag("--no-tune", command.no_tune, "Judge candidates at their default tune values only")
+      ->envname("CUDAAGENT_NO_TUNE");
   AddOutputFlags(*sub, command.output);
   sub->get_option("MODEL")->required(false);
   return sub;

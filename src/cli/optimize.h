@@ -25,6 +25,7 @@ struct OptimizeCommand {
   std::string max_time;
   int64_t max_tokens_total = 0;  // 0 = none
   bool dry_run = false;
+  bool no_tune = false;
   std::string out;
   std::string resume;                     // the run to go on with
   store::FlagValues flags;                // all of the above that was given, for the record

@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <memory>
 
+#include "candidate/skip.h"
 #include "util/text.h"
 
 namespace cudaagent::compile {
 namespace {
+
+using candidate::SkipParentheses;
+using candidate::SkipSpace;
 
 bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -57,20 +61,6 @@ std::string Blank(std::string_view source) {
     i = end;
   }
   return out;
-}
-
-size_t SkipSpace(std::string_view text, size_t at) {
-  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
-  return at;
-}
-
-size_t SkipParentheses(std::string_view text, size_t at) {
-  int depth = 0;
-  for (; at < text.size(); ++at) {
-    if (text[at] == '(') ++depth;
-    if (text[at] == ')' && --depth == 0) return at + 1;
-  }
-  return at;
 }
 
 }  // namespace

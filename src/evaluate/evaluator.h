@@ -22,10 +22,24 @@ struct Timeouts {
   double baseline_s = 300;  // torch.compile of the model
 };
 
+// Whether the driver tries the combinations of a plan's "tune" values itself (docs/measurement.md).
+enum class TuneMode {
+  kNever,    // the values as they stand: "tuned", else the first of each list
+  kUntuned,  // candidates that carry no "tuned"
+  kAlways,   // all; values that stand in "tuned" are tried first
+};
+
+struct TuneOptions {
+  TuneMode mode = TuneMode::kNever;
+  int max_variants = 64;
+  double limit_s = 60;  // wall clock for all beyond the default values' own evaluation
+};
+
 struct Config {
   ProblemSpec spec;
   EvalOptions options;
   Timeouts timeouts;
+  TuneOptions tune;
   std::string device = "auto";         // "auto" | "cpu" | "gpu" | "gpu:N"
   std::string reward = "milestone";
   std::string baseline = "compile";    // which one decides: "compile" | "eager"

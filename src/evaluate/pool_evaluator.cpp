@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "candidate/validate.h"
+#include "evaluate/tuner.h"
 #include "protocol/names.h"
 #include "reward/reward.h"
 #include "util/hash.h"
@@ -21,13 +22,12 @@ void Blame(const Fault& fault, const std::string& stage, Evaluation* evaluation)
   evaluation->stage = stage;
 }
 
-// Each kernel step's arguments against the signature the compiler found.
-Checked<void> CheckSignatures(const std::vector<candidate::Step>& steps,
-                              const candidate::ProblemScope& scope,
-                              const std::map<std::string, std::string>& demangled) {
+Checked<void> CheckSteps(const std::vector<candidate::Step>& steps,
+                         const candidate::ProblemScope& scope,
+                         const std::map<std::string, std::string>& demangled) {
   for (const candidate::Step& step : steps) {
     if (const auto* repeat = std::get_if<candidate::RepeatStep>(&step.what)) {
-      if (auto checked = CheckSignatures(repeat->steps, scope, demangled); !checked) return checked;
+      if (auto checked = CheckSteps(repeat->steps, scope, demangled); !checked) return checked;
     }
     const auto* kernel = std::get_if<candidate::KernelStep>(&step.what);
     if (kernel == nullptr) continue;
@@ -48,6 +48,14 @@ Checked<void> CheckSignatures(const std::vector<candidate::Step>& steps,
 }
 
 }  // namespace
+
+Checked<void> CheckSignatures(const candidate::Plan& plan, const ProblemInfo& problem,
+                              const std::map<std::string, std::string>& demangled) {
+  const Checked<candidate::ProblemScope> scope = candidate::PlanScope(plan, problem);
+  if (!scope) return tl::unexpected(scope.error());
+  if (auto checked = CheckSteps(plan.steps, *scope, demangled); !checked) return checked;
+  return CheckSteps(plan.prepare, *scope, demangled);
+}
 
 void PoolEvaluator::Say(const std::string& line) const {
   if (config_.progress) config_.progress(line);
@@ -81,14 +89,20 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
     return false;
   }
   const util::Stopwatch parsing;
-  const auto parsed = candidate::ParseCandidate(candidate.source);
-  Checked<void> valid =
-      parsed ? candidate::ValidatePlan(*parsed, problem()) : tl::unexpected(parsed.error());
-  if (valid && !config_.options.allow_prepare && !parsed->plan.prepare.empty()) {
-    valid = cudaagent::Blame(Verdict::kBadCandidate,
-                             "prepare: this run forbids prepare steps (--no-prepare); do the work in "
-                             "\"steps\".");
+  auto parsed = candidate::ParseCandidate(candidate.source);
+  if (parsed && !config_.options.allow_prepare && !parsed->plan.prepare.empty()) {
+    parsed = cudaagent::Blame(Verdict::kBadCandidate,
+                              "prepare: this run forbids prepare steps (--no-prepare); do the work in "
+                              "\"steps\".");
   }
+  if (parsed) {
+    candidate::Combinations combinations = ToTune(parsed->plan);
+    if (!combinations.values.empty()) {
+      return Tuner(*this, candidate, std::move(*parsed), std::move(combinations)).Run(evaluation);
+    }
+  }
+  const Checked<void> valid =
+      parsed ? candidate::ValidatePlan(*parsed, problem()) : tl::unexpected(parsed.error());
   evaluation->seconds["parse"] = parsing.Seconds();
   if (!valid) {
     Blame(valid.error(), "parse", evaluation);
@@ -99,7 +113,9 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
   job.options = config_.options;
   const Result<bool> compiled = Compile(*parsed, &job, evaluation);
   if (!compiled || !*compiled) return compiled;
-  if (auto run = RunOnDevice(job, evaluation); !run) return tl::unexpected(run.error());
+  if (auto run = RunOnDevice(job, Limits(), /*confirm=*/true, evaluation); !run) {
+    return tl::unexpected(run.error());
+  }
   return evaluation->verdict == Verdict::kOk;
 }
 
@@ -111,14 +127,8 @@ Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
     return false;
   }
   if (kernels->empty()) return true;
-  protocol::CompileJob compile;
-  compile.source = parsed.code;
-  compile.arch = worker_->device().arch;
-  compile.standard = parsed.plan.compile.standard;
-  compile.fast_math = parsed.plan.compile.fast_math;
-  compile.max_registers = parsed.plan.compile.max_registers;
+  protocol::CompileJob compile = CompileJobOf(parsed);
   compile.kernels = *kernels;
-  compile.timeout_s = config_.timeouts.compile_s;
   const util::Stopwatch compiling;
   Result<protocol::CompileReply> reply = compiler_->Submit(std::move(compile)).get();
   if (!reply) return tl::unexpected(reply.error());
@@ -136,11 +146,7 @@ Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
     Blame(Fault{reply->verdict, reply->message}, "compile", evaluation);
     return false;
   }
-  const Checked<candidate::ProblemScope> scope = candidate::PlanScope(parsed.plan, problem());
-  Checked<void> fits = scope ? CheckSignatures(parsed.plan.steps, *scope, reply->demangled)
-                             : tl::unexpected(scope.error());
-  if (fits) fits = CheckSignatures(parsed.plan.prepare, *scope, reply->demangled);
-  if (!fits) {
+  if (auto fits = CheckSignatures(parsed.plan, problem(), reply->demangled); !fits) {
     Blame(fits.error(), "compile", evaluation);
     return false;
   }
@@ -151,12 +157,27 @@ Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
   return true;
 }
 
-Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job, Evaluation* evaluation) {
+protocol::CompileJob PoolEvaluator::CompileJobOf(const candidate::ParsedCandidate& parsed) const {
+  protocol::CompileJob compile;
+  compile.source = parsed.code;
+  compile.arch = worker_->device().arch;
+  compile.standard = parsed.plan.compile.standard;
+  compile.fast_math = parsed.plan.compile.fast_math;
+  compile.max_registers = parsed.plan.compile.max_registers;
+  compile.timeout_s = config_.timeouts.compile_s;
+  return compile;
+}
+
+pool::StageLimits PoolEvaluator::Limits() const {
   // The limit that ends timing politely is the worker's; the one here ends a hang.
-  const pool::StageLimits limits = {
-      {"load", config_.timeouts.load_s},
-      {"check", config_.timeouts.check_s},
-      {"time", std::max(config_.timeouts.time_s, 2 * config_.options.time_limit_s + 20)}};
+  return {{"load", config_.timeouts.load_s},
+          {"check", config_.timeouts.check_s},
+          {"time", std::max(config_.timeouts.time_s, 2 * config_.options.time_limit_s + 20)}};
+}
+
+Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job,
+                                        const pool::StageLimits& limits, bool confirm,
+                                        Evaluation* evaluation) {
   for (bool confirming = false;; confirming = true) {
     const util::Stopwatch waiting;
     if (auto ready = worker_->EnsureReady(); !ready) return ready;
@@ -164,9 +185,10 @@ Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job, Evalua
     const bool served = worker_->served();
     auto answer = worker_->Run(job, "load", limits);
     if (answer) return TakeAnswer(std::move(*answer), evaluation);
-    const bool may_be_innocent = served && answer.error().kind != pool::Trouble::Kind::kTimedOut;
+    const bool may_be_innocent =
+        confirm && served && answer.error().kind != pool::Trouble::Kind::kTimedOut;
     if (confirming || !may_be_innocent) {
-      BlameTrouble(answer.error(), confirming, evaluation);
+      BlameTrouble(answer.error(), confirming, served, evaluation);
       return {};
     }
     Say("the worker " + answer.error().words + " in stage " + answer.error().stage +
@@ -174,7 +196,7 @@ Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job, Evalua
   }
 }
 
-void PoolEvaluator::BlameTrouble(const pool::Trouble& trouble, bool confirmed,
+void PoolEvaluator::BlameTrouble(const pool::Trouble& trouble, bool confirmed, bool served,
                                  Evaluation* evaluation) {
   infra_errors_ = 0;
   const std::string in_stage = " in stage " + trouble.stage;
@@ -190,7 +212,8 @@ void PoolEvaluator::BlameTrouble(const pool::Trouble& trouble, bool confirmed,
               confirmed
                   ? "Two workers ended while they ran this candidate; the second, a fresh one, " +
                         ended + "."
-                  : "A fresh worker " + ended + " while it ran this candidate."},
+                  : std::string(served ? "The worker " : "A fresh worker ") + ended +
+                        " while it ran this candidate."},
         trouble.stage, evaluation);
 }
 

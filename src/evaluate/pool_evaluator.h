@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "candidate/plan.h"
+#include "candidate/tune.h"
 #include "cudaagent/evaluator.h"
 #include "evaluate/device_choice.h"
 #include "evaluate/device_lock.h"
@@ -41,10 +42,22 @@ class PoolEvaluator : public Evaluator {
   Result<bool> Judge(const Candidate& candidate, Evaluation* evaluation);
   Result<bool> Compile(const candidate::ParsedCandidate& parsed, protocol::EvaluateJob* job,
                        Evaluation* evaluation);
-  Result<void> RunOnDevice(const protocol::EvaluateJob& job, Evaluation* evaluation);
+  // What does not depend on the tune values of a plan, kernels left out.
+  protocol::CompileJob CompileJobOf(const candidate::ParsedCandidate& parsed) const;
+  pool::StageLimits Limits() const;
+  // `confirm`: where a worker that had served others dies, a fresh one must die as well before the
+  // candidate is blamed.
+  Result<void> RunOnDevice(const protocol::EvaluateJob& job, const pool::StageLimits& limits,
+                           bool confirm, Evaluation* evaluation);
   Result<void> TakeAnswer(protocol::FromChild answer, Evaluation* evaluation);
-  void BlameTrouble(const pool::Trouble& trouble, bool confirmed, Evaluation* evaluation);
+  void BlameTrouble(const pool::Trouble& trouble, bool confirmed, bool served,
+                    Evaluation* evaluation);
   Result<void> CountInfraError(Evaluation* evaluation, std::string message);
+
+  // A candidate with tune values to choose from: tune.cpp.
+  class Tuner;
+  // What there is to try; nothing where the candidate is to be judged as it stands.
+  candidate::Combinations ToTune(const candidate::Plan& plan) const;
 
   Config config_;
   MachineView machine_;
@@ -57,5 +70,9 @@ class PoolEvaluator : public Evaluator {
   BaselineState baseline_;
   int infra_errors_ = 0;  // in a row
 };
+
+// Each kernel step's arguments against the signatures the compiler found.
+Checked<void> CheckSignatures(const candidate::Plan& plan, const ProblemInfo& problem,
+                              const std::map<std::string, std::string>& demangled);
 
 }  // namespace cudaagent::evaluate

@@ -134,6 +134,10 @@ bool CompilerPool::AwaitFirstByte(const Child& child, util::Deadline deadline) {
   return true;
 }
 
+CompilerPool::Clock::time_point CompilerPool::DeadlineOf(const protocol::CompileJob& job) const {
+  return Clock::now() + Seconds(job.timeout_s + options_.grace_s);
+}
+
 void CompilerPool::SendQueued() {
   while (true) {
     std::string message;
@@ -143,7 +147,7 @@ void CompilerPool::SendQueued() {
                                      [](const auto& entry) { return !entry.second.sent; });
       if (next == pending_.end()) return;
       next->second.sent = true;
-      next->second.deadline = Clock::now() + Seconds(next->second.job.timeout_s + options_.grace_s);
+      next->second.deadline = DeadlineOf(next->second.job);
       message = protocol::Encode(protocol::ToCompiler(next->second.job));
     }
     const tl::expected<void, Trouble> sent = child_->Send(message);
@@ -182,6 +186,10 @@ void CompilerPool::ReadOne() {
   }
   std::promise<Result<protocol::CompileReply>> promise = std::move(found->second.promise);
   pending_.erase(found);
+  // What waits in the compiler's own queue is a step nearer to its turn; its time starts anew.
+  for (auto& [id, pending] : pending_) {
+    if (pending.sent) pending.deadline = DeadlineOf(pending.job);
+  }
   lock.unlock();
   promise.set_value(std::move(*reply));
 }

@@ -27,7 +27,9 @@ struct CompilerOptions {
   std::string log_dir;    // compile.log is made there
   std::vector<std::string> environment;
   double hello_s = 120;  // prewarming included
-  double grace_s = 30;   // beyond a job's own timeout_s before the program counts as hung
+  // Beyond a job's own timeout_s without any answer before the program counts as hung. It runs a few
+  // jobs at once and keeps their limits itself: while it answers, the others wait for their turn.
+  double grace_s = 30;
 };
 
 class CompilerPool {
@@ -65,6 +67,7 @@ class CompilerPool {
   // Until the hello arrives or its time has passed; false = the pool is being destroyed.
   bool AwaitFirstByte(const Child& child, util::Deadline deadline);
   void SendQueued();
+  Clock::time_point DeadlineOf(const protocol::CompileJob& job) const;
   // Sleeps until there is something to read, a new job or a deadline; true = something to read.
   bool WaitForNews();
   void ReadOne();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "candidate/tune.h"
 #include "prompt/build_log.h"
 #include "prompt/figures.h"
 #include "prompt/quote.h"
@@ -96,6 +97,42 @@ std::string TimesText(const Evaluation& e) {
   return text;
 }
 
+// What the driver's own search over the tune values found.
+std::string TuningText(const Evaluation& e) {
+  if (!e.tuning || e.tuning->variants.empty()) return "";
+  const Tuning& tuning = *e.tuning;
+  std::string text = "Tuning: ";
+  const TuningVariant* slowest = nullptr;
+  const TuningVariant* failed = nullptr;
+  for (const TuningVariant& each : tuning.variants) {
+    if (each.verdict != Verdict::kOk) {
+      if (failed == nullptr) failed = &each;
+    } else if (each.median_ms && (slowest == nullptr || *each.median_ms > *slowest->median_ms)) {
+      slowest = &each;
+    }
+  }
+  if (tuning.chosen.empty()) {
+    text += "none of " + std::to_string(tuning.tried) + " combinations of tune values works.";
+  } else {
+    text += OneLine(candidate::TuneText(tuning.chosen), 200) + " won among " +
+            std::to_string(tuning.verified) + " correct combinations";
+    if (slowest != nullptr && e.candidate && slowest->values != tuning.chosen) {
+      text += "; the slowest, " + OneLine(candidate::TuneText(slowest->values), 200) + ", takes " +
+              Number(*slowest->median_ms, 3) + " ms against " + Number(e.candidate->median_ms, 3) +
+              " ms";
+    }
+    text += ".";
+  }
+  if (failed != nullptr) {
+    text += " " + std::to_string(tuning.failed) + " failed, for example " +
+            OneLine(candidate::TuneText(failed->values), 200) + ": " + OneLine(failed->message, 300);
+  }
+  if (tuning.untried > 0) {
+    text += " " + std::to_string(tuning.untried) + " were not tried (" + tuning.note + ").";
+  }
+  return text + "\n";
+}
+
 std::string ResourcesText(const std::vector<KernelResources>& kernels) {
   std::string text;
   for (size_t i = 0; i < kernels.size() && i < 8; ++i) {
@@ -177,7 +214,7 @@ std::string Feedback(const Evaluation& e) {
   std::string text =
       "Verdict: " + std::string(ToString(e.verdict)) + ". " + OneLine(e.message, 2000) + "\n";
   if (std::string advice = Advice(e.verdict); !advice.empty()) text += advice + "\n";
-  if (e.verdict == Verdict::kCompileFailed) return text + CompileText(e);
+  if (e.verdict == Verdict::kCompileFailed) return text + CompileText(e) + TuningText(e);
   if (e.check.trials > 0 && e.verdict != Verdict::kOk) {
     text += std::to_string(e.check.passed) + " of " + std::to_string(e.check.trials) +
             " checks with fresh inputs pass.\n";
@@ -187,6 +224,7 @@ std::string Feedback(const Evaluation& e) {
     text += "Note: " + OneLine(e.check.notes[i]) + "\n";
   }
   text += TimesText(e);
+  text += TuningText(e);
   text += ResourcesText(e.compile.kernels);
   text += CountersText(e.counters);
   return text;

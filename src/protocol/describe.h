@@ -137,6 +137,24 @@ void Describe(auto& a, Is<PrepareReport> auto& v) {
   a("bytes", v.bytes);
 }
 
+void Describe(auto& a, Is<TuningVariant> auto& v) {
+  a("values", v.values);
+  a("verdict", v.verdict);
+  a("message", v.message);
+  a("median_ms", v.median_ms);
+}
+
+void Describe(auto& a, Is<Tuning> auto& v) {
+  a("tried", v.tried);
+  a("failed", v.failed);
+  a("verified", v.verified);
+  a("untried", v.untried);
+  a("note", v.note);
+  a("seconds", v.seconds);
+  a("chosen", v.chosen);
+  a("variants", v.variants);
+}
+
 void Describe(auto& a, Is<Evaluation> auto& v) {
   a("verdict", v.verdict);
   a("message", v.message);
@@ -159,6 +177,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("extra_bytes", v.extra_bytes);
   a("prepare", v.prepare);
   a("counters", v.counters);
+  a("tuning", v.tuning);
   a("reward", v.reward);
   a("reward_name", v.reward_name);
   a("seconds", v.seconds);

@@ -25,6 +25,8 @@ void Describe(auto& a, Is<EvaluateJob> auto& v) {
   a("lowered", v.lowered);
   a("demangled", v.demangled);
   a("options", v.options);
+  a("trials", v.trials);
+  a("eager", v.eager);
 }
 
 void Describe(auto& a, Is<BaselineJob> auto& v) { a("options", v.options); }

@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "util/text.h"
 
 namespace cudaagent::report {
@@ -25,6 +27,40 @@ std::string MismatchText(const Mismatch& m) {
                                  "elements differ\n",
                                  m.output, index, m.got, m.expected, m.abs_error, m.differing, m.total);
   if (!m.hint.empty()) text += "  hint:  " + m.hint + "\n";
+  return text;
+}
+
+std::string ValuesText(const std::map<std::string, int64_t>& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  }
+  return text;
+}
+
+std::string TuningRow(const std::optional<Tuning>& tuning, bool estimated) {
+  if (!tuning) return "";
+  const std::string chosen = ValuesText(tuning->chosen);
+  std::string text = fmt::format("  tuned          {}: {} of {} combinations verify",
+                                 chosen.empty() ? "nothing" : chosen, tuning->verified, tuning->tried);
+  double least = 0, most = 0;
+  for (const TuningVariant& variant : tuning->variants) {
+    if (variant.verdict != Verdict::kOk || !variant.median_ms) continue;
+    least = most == 0 ? *variant.median_ms : std::min(least, *variant.median_ms);
+    most = std::max(most, *variant.median_ms);
+  }
+  if (most > 0) text += fmt::format(", {}{:.4f} to {:.4f} ms", estimated ? "~" : "", least, most);
+  text += fmt::format("; {}", util::FormatSeconds(tuning->seconds));
+  if (tuning->untried > 0) {
+    text += fmt::format("; {} not tried ({})", tuning->untried, tuning->note);
+  }
+  text += "\n";
+  for (const TuningVariant& variant : tuning->variants) {
+    if (variant.verdict == Verdict::kOk) continue;
+    text += fmt::format("  dropped        {}: {}: {}\n", ValuesText(variant.values),
+                        ToString(variant.verdict), variant.message);
+    break;
+  }
   return text;
 }
 
@@ -88,6 +124,7 @@ std::string EvaluationText(const Evaluation& e) {
     text += fmt::format("  prepared once  {:.4g} ms, {} bytes, outside of the timing\n",
                         e.prepare->milliseconds, e.prepare->bytes);
   }
+  text += TuningRow(e.tuning, e.estimated);
   if (e.reward) text += fmt::format("  reward         {:g} ({})\n", *e.reward, e.reward_name);
   for (const KernelResources& k : e.compile.kernels) {
     text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,

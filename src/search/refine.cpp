@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "candidate/tune.h"
 #include "reward/reward.h"
 
 namespace cudaagent::search {
@@ -63,6 +64,12 @@ class Loop {
     attempt.candidate = candidate;
     attempt.evaluation = std::move(*evaluation);
     if (proposal != nullptr) attempt.usage = *proposal;
+    if (const auto& tuning = attempt.evaluation.tuning; tuning && !tuning->chosen.empty()) {
+      // What was measured is what is kept.
+      auto tuned = candidate::WithTuned(candidate.source, tuning->chosen);
+      if (!tuned) return Stop({ErrorCode::kInternal, tuned.error().message});
+      attempt.candidate.source = std::move(*tuned);
+    }
     if (observer_.feedback) attempt.feedback = observer_.feedback(attempt);
     attempt.elapsed_s = Elapsed();
     const bool new_best = IsNewBest(attempt);

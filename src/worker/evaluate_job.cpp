@@ -105,9 +105,11 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   // The candidate's op steps run under the policy that eager is timed with; a capture binds it.
   const reference::PrecisionScope policy(precision);
   (void)device.TakeCounters();
-  auto checked = verify::CheckCandidate(runner, device, **bindings, session.reference(), precision,
-                                        job.options, &evaluation->check);
-  if (!checked || !*checked) return checked;
+  if (job.trials) {
+    auto checked = verify::CheckCandidate(runner, device, **bindings, session.reference(),
+                                          precision, job.options, &evaluation->check);
+    if (!checked || !*checked) return checked;
+  }
   if (!device.is_gpu()) {
     if (job.options.check_only) {
       evaluation->counters = device.TakeCounters();
@@ -118,7 +120,9 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   }
 
   // Loaded anew, so that nothing kept in device globals during the checks is there to be timed.
-  if (auto reloaded = runner.Reload(); !reloaded) return Checked<void>(std::move(reloaded));
+  if (job.trials) {
+    if (auto reloaded = runner.Reload(); !reloaded) return Checked<void>(std::move(reloaded));
+  }
   auto captured = runner.Capture(&evaluation->protocol.note);
   if (!captured) return Checked<void>(tl::unexpected<Fault>(captured.error()));
   evaluation->protocol.graph = *captured;
@@ -132,7 +136,7 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   if (job.options.check_only) return Checked<void>();
 
   stages.Enter("time");
-  return TimeOnGpu(session, runner, **bindings, *captured, job.options, evaluation);
+  return TimeOnGpu(session, runner, **bindings, *captured, job.eager, job.options, evaluation);
 }
 
 // libtorch's exceptions that a candidate's op steps or our own work let through.

@@ -46,7 +46,8 @@ Checked<void> CheckFloor(const Session& session, const Evaluation& evaluation) {
 
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
                                 device::Bindings& bindings, bool captured,
-                                const EvalOptions& options, Evaluation* evaluation) {
+                                bool with_eager, const EvalOptions& options,
+                                Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
   auto fresh = FreshInputs::Make(reference);
@@ -60,12 +61,14 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   };
 
   const std::vector<c10::IValue>* eager_inputs = nullptr;
+  const std::vector<c10::IValue>* form = nullptr;  // any arguments; set before the first inspection
   measure::Contender candidate;
   candidate.name = "candidate";
   candidate.graph = captured;
   candidate.prepare = [&]() -> Checked<void> {
     auto inputs = fresh->Next();
     if (!inputs) return infra(inputs.error());
+    form = *inputs;
     auto filled = verify::FillInputs(**inputs, reference.info(), &bindings);
     if (!filled) return infra(filled.error());
     runner.Poison();
@@ -75,7 +78,7 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   if (captured) candidate.steps = [&] { return runner.Run(); };
   candidate.inspect = [&]() -> Checked<void> {
     auto right = verify::CheckTimed(runner, session.device(), bindings, reference, precision,
-                                    options, *eager_inputs, &evaluation->check);
+                                    options, *form, &evaluation->check);
     if (!right) return infra(right.error());
     return *right;
   };
@@ -94,13 +97,17 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     return {};
   };
 
-  auto measured = measure::MeasureInterleaved({candidate, eager}, runner.kernel_names(), options);
+  std::vector<measure::Contender> contenders = {candidate};
+  if (with_eager) contenders.push_back(eager);
+  auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options);
   if (world) return tl::unexpected<Error>(*world);
   if (!measured) return Checked<void>(tl::unexpected<Fault>(measured.error()));
-  if (measured->size() != 2) return Fail(ErrorCode::kInternal, "A timing without two contenders.");
+  if (measured->size() != contenders.size()) {
+    return Fail(ErrorCode::kInternal, "A timing without all of its contenders.");
+  }
 
-  const measure::Samples& ours = (*measured)[0];
-  const measure::Samples& theirs = (*measured)[1];
+  const measure::Samples& ours = measured->front();
+  const measure::Samples& theirs = measured->back();
   evaluation->protocol.clock = ours.clock;
   AddNote(ours.note, &evaluation->protocol);
   if (theirs.note != ours.note) AddNote(theirs.note, &evaluation->protocol);
@@ -109,8 +116,10 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
                                "The timing gave no samples; the GPU may be in use by others."));
   }
   evaluation->candidate = measure::Summarise(ours);
-  evaluation->eager = measure::Summarise(theirs);
-  evaluation->speedup_eager = measure::Ratio(theirs.span_ns, ours.span_ns);
+  if (with_eager) {
+    evaluation->eager = measure::Summarise(theirs);
+    evaluation->speedup_eager = measure::Ratio(theirs.span_ns, ours.span_ns);
+  }
   if (ours.busy_ns > 0) evaluation->own_kernel_share = ours.own_busy_ns / ours.busy_ns;
   if (auto floor = FloorSeconds(reference.info(), session.device().limits())) {
     evaluation->floor_ms = *floor * 1e3;

@@ -85,6 +85,16 @@ TEST_F(CompilerPoolTest, KillsACompilerThatHangs) {
   EXPECT_TRUE(pool.Submit(Job("next")).get()->ok);
 }
 
+TEST_F(CompilerPoolTest, WaitingBehindOtherJobsIsNotHanging) {
+  CompilerPool pool(Options());
+  ASSERT_TRUE(pool.AwaitReady());
+  const pid_t first = pool.pid();
+  std::vector<std::future<Result<protocol::CompileReply>>> replies;
+  for (int i = 0; i < 5; ++i) replies.push_back(pool.Submit(Job("slow", 0.6)));  // 1.5 s in all
+  for (auto& reply : replies) EXPECT_TRUE(reply.get()->ok);
+  EXPECT_EQ(pool.pid(), first);
+}
+
 TEST_F(CompilerPoolTest, AnAnswerToNoJobEndsTheCompiler) {
   CompilerPool pool(Options());
   EXPECT_EQ(pool.Submit(Job("wrong id")).get()->message,

@@ -24,6 +24,13 @@ int main() {
     reply.ok = job->source.find("fake: compile_fails") == std::string::npos;
     reply.verdict = reply.ok ? Verdict::kOk : Verdict::kCompileFailed;
     reply.message = reply.ok ? "" : "line 7: expected a ;.";
+    // "fake: no_kernel=f<4>": that instance does not compile.
+    for (const std::string& name : job->kernels) {
+      if (job->source.find("fake: no_kernel=" + name) == std::string::npos) continue;
+      reply.ok = false;
+      reply.verdict = Verdict::kCompileFailed;
+      reply.message = "static assertion failed.";
+    }
     if (job->source.find("fake: compiler_broken") != std::string::npos) {
       reply.ok = false;
       reply.verdict = Verdict::kInfraError;

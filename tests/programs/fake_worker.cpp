@@ -85,12 +85,33 @@ FromChild Baseline(const std::string& source) {
   return reply;
 }
 
+// The value chosen for the tune name B: "fake: WHAT@4" is meant for B = 4 alone.
+std::string TunedB(const std::string& source) {
+  const std::string key = "\"tuned\": {\"B\": ";
+  const size_t at = source.find(key);
+  return at == std::string::npos ? "" : std::to_string(std::atoi(source.c_str() + at + key.size()));
+}
+
 FromChild Evaluate(const EvaluateJob& job, int served, bool spare) {
-  const std::string& source = job.source;
+  std::string source = job.source;
+  if (const std::string b = TunedB(source); !b.empty()) {
+    for (const char* word : {"die", "hang", "wrong", "poison"}) {
+      if (Says(source, word + ("@" + b))) source += std::string("\n// fake: ") + word + "!\n";
+    }
+    if (const std::string ms = Value(source, "ms@" + b, ""); !ms.empty()) {
+      source += "\n// fake: candidate_ms=" + ms + "\n";
+    }
+    // What was asked of each value, for the test to read.
+    const std::string log = Value(source, "log", "");
+    if (!log.empty()) {
+      std::ofstream(log, std::ios::app) << b << (job.trials ? "t" : "-") << (job.eager ? "e" : "-")
+                                        << job.options.max_iterations << " ";
+    }
+  }
   Say(StageNote{"check"});
-  if (Says(source, "die")) CrashHard();
+  if (Says(source, "die\n") || Says(source, "die!")) CrashHard();
   if (Says(source, "served_die") && served > 0) CrashHard();
-  if (Says(source, "hang")) Hang();
+  if (Says(source, "hang\n") || Says(source, "hang!")) Hang();
   if (Says(source, "error")) return ErrorReply{{ErrorCode::kEnvironment, "out of memory."}};
   EvaluationReply reply;
   Evaluation& e = reply.evaluation;
@@ -98,7 +119,13 @@ FromChild Evaluate(const EvaluateJob& job, int served, bool spare) {
   e.message = "All fine.";
   e.stage = "time";
   e.check.notes = {"pid " + std::to_string(::getpid()), spare ? "a spare" : "no spare"};
-  if (Says(source, "poison")) {
+  if (Says(source, "wrong!")) {
+    e.verdict = Verdict::kWrongResult;
+    e.message = "Off by one.";
+    e.stage = "check";
+    return reply;
+  }
+  if (Says(source, "poison\n") || Says(source, "poison!")) {
     e.verdict = Verdict::kDeviceFault;
     e.message = "Trap.";
     e.stage = "check";
@@ -107,7 +134,7 @@ FromChild Evaluate(const EvaluateJob& job, int served, bool spare) {
   }
   Say(StageNote{"time"});
   e.candidate = Milliseconds(std::stod(Value(source, "candidate_ms", "1")));
-  e.eager = Milliseconds(std::stod(Value(source, "eager_ms", "4")));
+  if (job.eager) e.eager = Milliseconds(std::stod(Value(source, "eager_ms", "4")));
   e.seconds = {{"check", 0.5}, {"time", 0.25}};
   return reply;
 }

@@ -73,6 +73,7 @@ int Compile(const std::string& mode) {
     if (job.source == "die") CrashHard();
     if (job.source == "die once" && std::fopen((mode + ".died").c_str(), "wx")) CrashHard();
     if (job.source == "hang") Hang();
+    if (job.source == "slow") ::usleep(300'000);
     if (job.source == "wrong id") job.id += 1000;
     Say(Compiled(job));
   }

@@ -40,6 +40,27 @@ TEST(FeedbackTest, QuotesTheFirstCompilerErrors) {
   EXPECT_THAT(Feedback(e), HasSubstr("````text\n"));
 }
 
+TEST(FeedbackTest, SaysWhichTuneValuesWonByHowMuchAndWhatFailed) {
+  Evaluation e;
+  e.verdict = Verdict::kOk;
+  e.message = "Correct in 5 of 5 trials.";
+  e.candidate = Timing{0.5, 0.49, 0.51, 10, 0, 0, "cupti-graph"};
+  e.tuning = Tuning{3,
+                    1,
+                    2,
+                    4,
+                    "--max-variants 3",
+                    1,
+                    {{"B", 256}},
+                    {TuningVariant{{{"B", 128}}, Verdict::kOk, "", 0.75},
+                     TuningVariant{{{"B", 256}}, Verdict::kOk, "", 0.5},
+                     TuningVariant{{{"B", 512}}, Verdict::kWrongResult, "Off by one.", {}}}};
+  EXPECT_THAT(Feedback(e),
+              HasSubstr("Tuning: B = 256 won among 2 correct combinations; the slowest, B = 128, "
+                        "takes 0.75 ms against 0.5 ms. 1 failed, for example B = 512: Off by one. "
+                        "4 were not tried (--max-variants 3).\n"));
+}
+
 TEST(FeedbackTest, RepeatsTheSentenceOfABadPlan) {
   EXPECT_EQ(
       Feedback(Failed(Verdict::kBadCandidate,

@@ -94,6 +94,14 @@ inline Evaluation ExampleEvaluation() {
   e.extra_bytes = 1 << 20;
   e.prepare = PrepareReport{1.5, 4096};
   e.counters = {KernelCounters{"f", 1, 2, 3, 4, 5, 6, 7, 0.5, 8.5}};
+  e.tuning = Tuning{4,
+                    1,
+                    1,
+                    2,
+                    "--max-variants 2",
+                    1.5,
+                    {{"B", 128}},
+                    {TuningVariant{{{"B", 128}}, Verdict::kOk, "m", 0.5}}};
   e.reward = -1;
   e.reward_name = "milestone";
   e.seconds = {{"check", 0.5}};

@@ -34,7 +34,8 @@ std::vector<FromChild> EveryAnswer() {
 
 std::vector<ToWorker> EveryJob() {
   return {LoadProblem{ExampleSpec()},
-          EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions()},
+          EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(),
+                      false, false},
           BaselineJob{ExampleOptions()}, Shutdown{}};
 }
 

@@ -13,21 +13,28 @@ namespace {
 
 constexpr int kBusyMilliseconds = 5000;  // another process may just be reading or checkpointing
 
-tl::unexpected<Error> Failed(const std::string& path, sqlite3* handle, int code) {
-  const int primary = code & 0xFF;
+// SQLite does not always keep the errno, so a refused write is taken for want of room.
+bool IsRefusedWrite(sqlite3* handle, int code) {
   const int system = handle != nullptr ? sqlite3_system_errno(handle) : 0;
-  if (primary == SQLITE_FULL || system == ENOSPC || system == EDQUOT || system == EFBIG) {
+  return (code & 0xFF) == SQLITE_FULL || code == SQLITE_IOERR_WRITE ||
+         code == SQLITE_IOERR_SHMSIZE || system == ENOSPC || system == EDQUOT || system == EFBIG;
+}
+
+tl::unexpected<Error> Failed(const std::string& path, sqlite3* handle, int code) {
+  if (IsRefusedWrite(handle, code)) {
     return Fail(
         ErrorCode::kEnvironment,
         "Cannot write " + path +
             ": the disk is full, or a size limit is reached. Free some space there; what was "
             "stored before is whole.");
   }
+  const int primary = code & 0xFF;
   if (primary == SQLITE_CORRUPT || primary == SQLITE_NOTADB || primary == SQLITE_ERROR) {
     return Fail(ErrorCode::kEnvironment,
                 path + " is damaged or no run database (" +
                     (handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code)) + ").");
   }
+  const int system = handle != nullptr ? sqlite3_system_errno(handle) : 0;
   std::string why = sqlite3_errstr(code);
   if (system != 0) why += std::string(", ") + std::strerror(system);
   return Fail(ErrorCode::kEnvironment, "Cannot use " + path + ": " + why + ".");

@@ -162,6 +162,16 @@ TEST_F(ResumeTest, AFullDiskIsOneErrorAndTheRunGoesOnWhenThereIsRoom) {
   umount(disk.c_str());
 }
 
+TEST_F(ResumeTest, ASizeLimitIsAnErrorLikeAFullDisk) {
+  std::vector<std::string> words = {"/bin/bash", "-c", "ulimit -f 100; exec \"$@\"", "bash"};
+  for (const std::string& word : Optimize(run_, 20, Proposer())) words.push_back(word);
+  const Finished limited = RunProgram(words, environment_);
+  EXPECT_EQ(limited.exit_code, 6) << limited.err;
+  EXPECT_NE(limited.err.find("a size limit is reached"), std::string::npos) << limited.err;
+  EXPECT_EQ(Call({"optimize", "--resume", run_, "--quiet"}).exit_code, 0);
+  EXPECT_EQ(Attempts(run_).size(), 21u);
+}
+
 TEST_F(ResumeTest, WhatIsNotThereIsOneClearError) {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"best", "nothing"},

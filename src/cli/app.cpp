@@ -28,8 +28,8 @@ namespace {
 
 constexpr const char* kFooter =
     "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct candidate,\n"
-    "6 environment (no device, a library or program missing, out of memory or disk),\n"
-    "7 the target was not reached or the budget ended first, 130/143 stopped by a signal.\n"
+    "5 compare: slower, 6 environment (no device, a library or program missing, out of memory or disk),\n"
+    "7 the target was not reached or the budget ended first, 8 a suspected hack, 130/143 a signal.\n"
     "stdout carries the result only; progress goes to stderr. Settings: flag, then CUDAAGENT_<NAME>,\n"
     "then ./cudaagent.toml, then ~/.config/cudaagent/config.toml; API keys come from the environment only.";
 

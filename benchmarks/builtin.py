@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs `cudaagent optimize --proposer builtin` on our problems and, with --kernelbench DIR (a checkout's
-KernelBench/ folder), on KernelBench 1/19, 1/23, 1/26, 1/47, 2/12, 2/37, 3/1 and 3/9. TF32 is the same on
-both sides (--precision, default tf32). Rows are written as they come; rows already there are kept, so a
-stopped run goes on.
+"""Runs `cudaagent optimize --proposer builtin` on problems of a set: ours (benchmarks/problems) and, with
+--kernelbench DIR (a checkout's KernelBench/ folder), some of KernelBench. TF32 is the same on both sides
+(--precision, default tf32). Rows are written as they come; rows already there are kept, so a stopped run goes on.
 
-    benchmarks/builtin_first.py --kernelbench ~/KernelBench/KernelBench --out builtin_first.json
+    benchmarks/builtin.py --set first --kernelbench ~/KernelBench/KernelBench     # results/h200/builtin_first.json
+    benchmarks/builtin.py --set second --kernelbench ~/KernelBench/KernelBench    # results/h200/builtin_second.json
 """
 import argparse
 import json
@@ -13,7 +13,10 @@ import tempfile
 
 import common
 
-KERNELBENCH = ["1/19", "1/23", "1/26", "1/47", "2/12", "2/37", "3/1", "3/9"]
+KERNELBENCH = {
+    "first": ["1/19", "1/23", "1/26", "1/47", "2/12", "2/37", "3/1", "3/9"],
+    "second": ["1/36", "1/40", "1/89", "2/1", "2/9", "2/76", "2/99", "3/5", "3/28", "3/39", "3/43"],
+}
 
 
 def problems(arguments):
@@ -21,7 +24,7 @@ def problems(arguments):
         yield path.stem, path
     if arguments.kernelbench is None:
         return
-    for name in KERNELBENCH:
+    for name in KERNELBENCH[arguments.set]:
         level, number = name.split("/")
         found = list(pathlib.Path(arguments.kernelbench, f"level{level}").glob(f"{number}_*.py"))
         if len(found) != 1:
@@ -62,14 +65,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     common.add_program_argument(parser)
     parser.add_argument("--kernelbench", help="a checkout's KernelBench/ folder")
-    parser.add_argument("--out", default=str(common.ROOT / "benchmarks/results/h200/builtin_first.json"))
+    parser.add_argument("--set", required=True, choices=sorted(KERNELBENCH))
+    parser.add_argument("--out", help="default: benchmarks/results/h200/builtin_<set>.json")
     parser.add_argument("--precision", default="tf32", choices=["fp32", "tf32", "torch-default"])
     parser.add_argument("--attempts", default=8, type=int)
     parser.add_argument("--only", help="only problems whose name contains this")
     parser.add_argument("--flag", action="append", default=[], help="a further word for cudaagent optimize")
     arguments = parser.parse_args()
 
-    out = pathlib.Path(arguments.out)
+    out = pathlib.Path(arguments.out or common.ROOT / f"benchmarks/results/h200/builtin_{arguments.set}.json")
     document = json.loads(out.read_text()) if out.exists() else {"schema": 1, "rows": []}
     done = {r["problem"] for r in document["rows"] if r["verdict"] != "failed"}
     for name, path in problems(arguments):

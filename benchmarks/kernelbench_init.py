@@ -170,7 +170,8 @@ class Job:
         if row["verdict"] != "ok":
             row["message"] = document["message"]
             return row, None
-        row["captured"] = document["protocol"]["graph"]
+        if document["device"].get("kind") != "cpu":  # which knows no graphs
+            row["captured"] = document["protocol"]["graph"]
         if "extra_bytes" in document:
             row["extra_mib"] = round(document["extra_bytes"] / 2**20, 3)
         if document["protocol"]["note"]:

@@ -114,11 +114,12 @@ bool Lowering::Matrix(std::string_view base) {
   if (base == "wmma") return Wmma();
   Words words = Split();
   if (!words.Accept("sync") || !words.Accept("aligned")) return false;
-  // The count may stand before the shape: "ldmatrix.sync.aligned.x4.m8n8".
+  // Count and .trans may stand before the shape: "ldmatrix.sync.aligned.x4.trans.m8n8".
   auto count = [&] {
     return words.Accept("x1") ? 1 : words.Accept("x2") ? 2 : words.Accept("x4") ? 4 : 0;
   };
   int matrices = base == "movmatrix" ? 0 : count();
+  bool transposed = matrices != 0 && words.Accept("trans");
   if (!words.Accept("m8n8")) return false;
   Instr instr = Start();
   if (base == "movmatrix") {
@@ -133,7 +134,7 @@ bool Lowering::Matrix(std::string_view base) {
   }
   bool load = base == "ldmatrix";
   instr.aux = static_cast<uint8_t>(matrices != 0 ? matrices : count());
-  bool transposed = words.Accept("trans");
+  transposed = words.Accept("trans") || transposed;
   Place place =
       words.Accept("shared") || words.Accept("shared::cta") ? Place::kShared : Place::kGeneric;
   if (instr.aux == 0 || !words.Accept("b16") || !words.done()) return false;

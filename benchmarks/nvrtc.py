@@ -15,7 +15,6 @@ def _roots():
         yield os.environ["CUDA_HOME"]
     yield "/usr/local/cuda"
     yield from glob.glob(str(ROOT / ".venv/lib/python3*/site-packages/nvidia/cu13"))
-    yield from glob.glob("/work/main/.venv/lib/python3*/site-packages/nvidia/cu13")
 
 
 def _open():

@@ -220,6 +220,8 @@ def main():
     found, rows, per_place, seen = 0, [], collections.Counter(), set()
     for place in options.places:
         files = 0
+        bare = (pathlib.Path(place) / "HEAD").exists()
+        place_name = (pathlib.Path(place).parent if bare else pathlib.Path(place)).name
         for name, text in sources(place):
             for cuda in cuda_texts(name, text):
                 key = hashlib.sha256(cuda.encode()).hexdigest()[:16]
@@ -235,10 +237,12 @@ def main():
                     if done.returncode != 0:
                         rows.append({"file": str(path), "load": "crashed", "said": f"exit code {done.returncode}"})
                     for line in done.stdout.splitlines():
-                        row = json.loads(line)
+                        if '{"file":' not in line:  # what a kernel printed
+                            continue
+                        row = json.loads(line[line.index('{"file":'):])
                         row["source"] = name
                         rows.append(row)
-                        per_place[pathlib.Path(place).parent.name if (pathlib.Path(place) / "HEAD").exists() else str(place)] += 1
+                        per_place[place_name] += 1
                 print(f"{name}: {len(compiled)} modules, {len(rows)} kernels so far", file=sys.stderr, flush=True)
     loads = collections.Counter(row["load"] for row in rows)
     missing = collections.Counter()
@@ -247,15 +251,14 @@ def main():
             words = re.search(r"PTX instruction (\S+)", row["said"])
             missing[words.group(1) if words else row["said"][:90]] += 1
     runs = collections.Counter(row["run"] for row in rows if "run" in row)
-    faults = collections.Counter(re.sub(r".*?: ", "", row["said"], count=1)[:60] for row in rows
-                                 if row.get("run") == "device_fault" and "race" in row.get("said", ""))
+    races = [row["source"] + ": " + row["said"] for row in rows if ": a race" in row.get("said", "")]
     write_json(options.output, {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "method": "kernels of public and own sources that NVRTC compiles for sm_90a; launched once, 1 block of at most 128 "
                   "threads, pointers to 1 MiB of zeros, integers 64: a fault of the kernel counts as run",
         "kernels_found_in_sources": found, "kernels_compiled": len(rows), "per_source": per_place.most_common(),
         "loaded": loads["ok"], "loaded_share": round(loads["ok"] / max(1, len(rows)), 4), "load": loads.most_common(),
-        "launched": runs.most_common(), "missing": missing.most_common(40), "races": faults.most_common(20)})
+        "launched": runs.most_common(), "missing": missing.most_common(40), "races_found": races})
     (work / "rows.json").write_text(json.dumps(rows, indent=1))
 
 

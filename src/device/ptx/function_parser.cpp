@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "device/ptx/program.h"
 #include "device/ptx/source_lines.h"
 
 namespace cudaagent::device::ptx {
@@ -127,7 +128,8 @@ class FunctionParser {
       in_.SkipStatement();
       return;
     }
-    if (in_.peek().Is(".reg")) {
+    // ".reg .b32 r;", in inline PTX also ".reg.b32 r;".
+    if (in_.AtDirective() && (in_.peek().Is(".reg") || in_.peek().text.substr(0, 5) == ".reg.")) {
       ParseRegisters();
       return;
     }
@@ -141,8 +143,8 @@ class FunctionParser {
   }
 
   void ParseRegisters() {
-    in_.Next();
-    std::string type = in_.Word();
+    std::string type = std::string(in_.Next().text).substr(4);
+    if (type.empty()) type = in_.Word();
     int bytes = type == ".pred" ? 0 : TypeBytes(std::string_view(type).substr(1));
     if (bytes < 0 || bytes > 16) in_.Error("a register of type " + type);
     do {
@@ -274,6 +276,9 @@ class FunctionParser {
     std::string name = in_.Word();
     if (name == "_") {
       operand.kind = Operand::Kind::kSink;
+    } else if (name == "WARP_SZ") {
+      operand.kind = Operand::Kind::kInteger;
+      operand.bits = kLanes;
     } else if (int reg = FindRegister(name); reg >= 0) {
       operand.kind = Operand::Kind::kRegister;
       operand.index = reg;

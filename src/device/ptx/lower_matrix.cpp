@@ -113,7 +113,14 @@ bool Lowering::Matrix(std::string_view base) {
   if (base == "mma") return Mma();
   if (base == "wmma") return Wmma();
   Words words = Split();
-  if (!words.Accept("sync") || !words.Accept("aligned") || !words.Accept("m8n8")) return false;
+  if (!words.Accept("sync") || !words.Accept("aligned")) return false;
+  // Count and .trans may stand before the shape: "ldmatrix.sync.aligned.x4.trans.m8n8".
+  auto count = [&] {
+    return words.Accept("x1") ? 1 : words.Accept("x2") ? 2 : words.Accept("x4") ? 4 : 0;
+  };
+  int matrices = base == "movmatrix" ? 0 : count();
+  bool transposed = matrices != 0 && words.Accept("trans");
+  if (!words.Accept("m8n8")) return false;
   Instr instr = Start();
   if (base == "movmatrix") {
     if (!words.Accept("trans") || !words.Accept("b16") || !words.done()) return false;
@@ -126,8 +133,8 @@ bool Lowering::Matrix(std::string_view base) {
     return true;
   }
   bool load = base == "ldmatrix";
-  instr.aux = words.Accept("x1") ? 1 : words.Accept("x2") ? 2 : words.Accept("x4") ? 4 : 0;
-  bool transposed = words.Accept("trans");
+  instr.aux = static_cast<uint8_t>(matrices != 0 ? matrices : count());
+  transposed = words.Accept("trans") || transposed;
   Place place =
       words.Accept("shared") || words.Accept("shared::cta") ? Place::kShared : Place::kGeneric;
   if (instr.aux == 0 || !words.Accept("b16") || !words.done()) return false;

@@ -255,9 +255,9 @@ extern "C" __global__ void tiles(const unsigned short* in, unsigned* out) {
   unsigned a, b, c, d, l = threadIdx.x;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at));
   out[l] = a; out[32 + l] = b; out[64 + l] = c; out[96 + l] = d;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
+  asm volatile("ldmatrix.sync.aligned.x2.trans.m8n8.shared.b16 {%0,%1}, [%2];" : "=r"(a), "=r"(b) : "r"(at));
   out[128 + l] = a; out[160 + l] = b;
-  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1+128];" : "=r"(c) : "r"(at));
+  asm volatile("{ .reg.b32 w; mov.u32 w, WARP_SZ; mad.lo.u32 w, w, 4, %1; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [w]; }" : "=r"(c) : "r"(at));
   asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(d) : "r"(c));
   out[192 + l] = d;
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1,%2};" :: "r"(to), "r"(a), "r"(b));

@@ -578,6 +578,41 @@ TEST(PtxInteger, WorksOnPairsOfHalfwords) {
   EXPECT_EQ(run("max.relu.s16x2 D, A, B"), (std::vector<u64>{0x00017fffu, 0x00030005u}));
 }
 
+TEST(PtxHalf, ConvertsPairsOfEightBitFloats) {
+  // Every finite e4m3 and e5m2 number survives the way to f16 and back.
+  for (const char* type : {"e4m3x2", "e5m2x2"}) {
+    std::vector<std::vector<u64>> rows;
+    for (u32 i = 0; i < 128; ++i) {
+      if (type[1] == '5' && (i & 0x7c) == 0x7c) continue;
+      rows.push_back({(i == 0x7f ? 1 : i) << 8 | 0x80 | (i == 0x7f ? 2 : i)});
+    }
+    for (size_t first = 0; first < rows.size(); first += 32) {
+      std::vector<std::vector<u64>> part;
+      for (size_t i = 0; i < 32; ++i) part.push_back(rows[std::min(first + i, rows.size() - 1)]);
+      std::vector<u64> got = RunOpcode(
+          std::string("cvt.rn.f16x2.") + type + " C, A; cvt.rn.satfinite." + type + ".f16x2 D, C",
+          "hhww", part, BestExecutor());
+      for (size_t i = 0; i < 32; ++i) ASSERT_EQ(got[i], part[i][0]) << type;
+    }
+  }
+  auto pair = [](float a, float b) {
+    return std::vector<u64>{std::bit_cast<u32>(a), std::bit_cast<u32>(b)};
+  };
+  // 448 is e4m3's largest; 17 lies between 16 and 18 and goes to the even one; 2^-9 is the least.
+  std::vector<u64> got =
+      RunOpcode("cvt.rn.satfinite.e4m3x2.f32 D, A, B", "hww",
+                {pair(1, -1.5f), pair(1e9f, -449), pair(17, 19), pair(0.001953125f, 0.0009f)},
+                BestExecutor());
+  EXPECT_EQ(got[0], 0x38bcu);
+  EXPECT_EQ(got[1], 0x7efeu);
+  EXPECT_EQ(got[2], 0x585au);
+  EXPECT_EQ(got[3], 0x0100u);
+  got = RunOpcode("cvt.rn.satfinite.relu.e5m2x2.f32 D, A, B", "hww",
+                  {pair(1, -1.5f), pair(1e9f, 0.3f)}, BestExecutor());
+  EXPECT_EQ(got[0], 0x3c00u);
+  EXPECT_EQ(got[1], 0x7b35u);
+}
+
 TEST(PtxHalf, PacksTwoSinglesUpperFirst) {
   std::vector<u64> got =
       RunOpcode("cvt.rn.f16x2.f32 D, A, B", "www", {{0x3f800000, 0x40000000}}, BestExecutor());

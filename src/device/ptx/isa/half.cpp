@@ -201,9 +201,45 @@ void Sets(OpTable& t, const char* type, const char* type2) {
   AddSet<H, kOne16, [](float a, float b) { return a != a || b != b; }>(t, "nan", type, type2);
 }
 
+inline float Positive(float v) { return v < 0.0f ? 0.0f : v; }
+
+// Conversions of pairs of 8-bit floats; the first source, or the upper half, is the upper byte.
+template <bool kE5m2, bool kRelu>
+void Bytes(OpTable& t, const char* type, const char* relu) {
+  t.Add(Name("cvt.rn.satfinite", relu, ".", type, ".f32").text,
+        Map2<uint16_t, float, float,
+             [](float a, float b) {
+               if (kRelu) a = Positive(a), b = Positive(b);
+               return static_cast<uint16_t>(ToFp8(a, kE5m2) << 8 | ToFp8(b, kE5m2));
+             }>,
+        "DhSfSf", Cls::kSpecial);
+  t.Add(Name("cvt.rn.satfinite", relu, ".", type, ".f16x2").text,
+        Map1<uint16_t, uint32_t,
+             [](uint32_t v) {
+               float a = FromHalf(static_cast<uint16_t>(v >> 16)),
+                     b = FromHalf(static_cast<uint16_t>(v));
+               if (kRelu) a = Positive(a), b = Positive(b);
+               return static_cast<uint16_t>(ToFp8(a, kE5m2) << 8 | ToFp8(b, kE5m2));
+             }>,
+        "DhSX", Cls::kSpecial);
+  t.Add(Name("cvt.rn", relu, ".f16x2.", type).text,
+        Map1<uint32_t, uint16_t,
+             [](uint16_t v) {
+               float a = FromFp8(static_cast<uint8_t>(v >> 8), kE5m2),
+                     b = FromFp8(static_cast<uint8_t>(v), kE5m2);
+               if (kRelu) a = Positive(a), b = Positive(b);
+               return static_cast<uint32_t>(ToHalf(a)) << 16 | ToHalf(b);
+             }>,
+        "DXSh", Cls::kSpecial);
+}
+
 }  // namespace
 
 void RegisterHalf(OpTable& t) {
+  Bytes<false, false>(t, "e4m3x2", "");
+  Bytes<false, true>(t, "e4m3x2", ".relu");
+  Bytes<true, false>(t, "e5m2x2", "");
+  Bytes<true, true>(t, "e5m2x2", ".relu");
   Family<kLanes, Half>(t, "f16", 'H');
   Family<2 * kLanes, Half>(t, "f16x2", 'X');
   Family<kLanes, Brain>(t, "bf16", 'H');

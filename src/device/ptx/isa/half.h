@@ -36,6 +36,30 @@ inline uint16_t FlushHalf(uint16_t h) {
   return static_cast<uint16_t>((h & 0x7c00u) != 0 ? h : h & 0x8000u);
 }
 
+// 8-bit floating point, as OCP defines it.
+inline float FromFp8(uint8_t v, bool e5m2) {
+  uint32_t sign = static_cast<uint32_t>(v & 0x80u) << 24, rest = v & 0x7fu;
+  if (e5m2) return FromHalf(static_cast<uint16_t>(v << 8));
+  if (rest == 0x7f) return AsFloat(kNan);
+  if (rest < 8) return AsFloat(AsBits(static_cast<float>(rest) * 0.001953125f) | sign);
+  return AsFloat(((rest << 20) + 0x3c000000u) | sign);
+}
+
+// Nearest, ties to even; what is too large becomes the largest number, NaN 0x7f.
+inline uint8_t ToFp8(float f, bool e5m2) {
+  const uint32_t bits = AsBits(f), a = bits & 0x7fffffffu;
+  const int mantissa = e5m2 ? 2 : 3, bias = e5m2 ? 15 : 7, most = e5m2 ? 0x7b : 0x7e;
+  if (a > 0x7f800000u) return 0x7f;
+  int e = static_cast<int>(a >> 23) - 127;
+  e = e < 1 - bias ? 1 - bias : e > 20 ? 20 : e;
+  // In steps of 2^(e - mantissa); the sum rounds to whole ones.
+  float steps = AsFloat(a) * AsFloat(static_cast<uint32_t>(127 + mantissa - e) << 23);
+  steps = steps < 4194304.0f ? (steps + 8388608.0f) - 8388608.0f : 4194304.0f;
+  int code = ((e + bias - 1) << mantissa) + static_cast<int>(steps);
+  code = code > most ? most : code;
+  return static_cast<uint8_t>((bits >> 24 & 0x80u) | static_cast<uint32_t>(code));
+}
+
 struct Half {
   static float From(uint16_t h) { return FromHalf(h); }
   static uint16_t To(float f) { return ToHalf(f); }

@@ -58,15 +58,6 @@ constexpr uint32_t SizeOf(Element e) {
   return e == Element::kF64 ? 8 : 4 / static_cast<uint32_t>(PackOf(e));
 }
 
-// 8-bit floating point, as OCP defines it.
-float FromFp8(uint8_t v, bool e5m2) {
-  uint32_t sign = static_cast<uint32_t>(v & 0x80u) << 24, rest = v & 0x7fu;
-  if (e5m2) return FromHalf(static_cast<uint16_t>(v << 8));
-  if (rest == 0x7f) return AsFloat(kNan);
-  if (rest < 8) return AsFloat(AsBits(static_cast<float>(rest) * 0.001953125f) | sign);
-  return AsFloat(((rest << 20) + 0x3c000000u) | sign);
-}
-
 // One block as floats, `width` elements in each of its 8 rows.
 template <class T>
 inline void Decode(Warp& w, uint32_t op, Element e, T* out, int stride) {

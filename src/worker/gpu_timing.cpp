@@ -21,9 +21,8 @@ void AddNote(const std::string& note, ProtocolStamp* protocol) {
 }  // namespace
 
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
-                                device::Bindings& bindings, bool captured,
-                                bool with_eager, const EvalOptions& options,
-                                Evaluation* evaluation) {
+                                device::Bindings& bindings, bool captured, bool with_eager,
+                                const EvalOptions& options, Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
   auto sets = InputSets::Make(reference);

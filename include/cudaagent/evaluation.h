@@ -137,8 +137,8 @@ struct PrepareReport {
 struct TuningVariant {
   std::map<std::string, int64_t> values;
   Verdict verdict = Verdict::kInfraError;
-  std::string message;                   // what is wrong with it, empty for kOk
-  std::optional<double> median_ms;       // its latest timing; absent where it was not timed
+  std::string message;              // what is wrong with it, empty for kOk
+  std::optional<double> median_ms;  // its latest timing; absent where it was not timed
 };
 
 // What trying the combinations of a plan's tune values came to. In order of trying; [0] is the
@@ -146,11 +146,11 @@ struct TuningVariant {
 struct Tuning {
   int tried = 0;
   int failed = 0;
-  int verified = 0;                      // passed every trial
-  int64_t untried = 0;                   // satisfy `require`, but a limit came first
-  std::string note;                      // which limit, empty where all were tried
-  double seconds = 0;                    // wall time of all of it
-  std::map<std::string, int64_t> chosen; // empty where none is left
+  int verified = 0;                       // passed every trial
+  int64_t untried = 0;                    // satisfy `require`, but a limit came first
+  std::string note;                       // which limit, empty where all were tried
+  double seconds = 0;                     // wall time of all of it
+  std::map<std::string, int64_t> chosen;  // empty where none is left
   std::vector<TuningVariant> variants;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "candidate/validate.h"
@@ -341,8 +342,9 @@ Tuning PoolEvaluator::Tuner::Report() const {
     ++(row.verdict == Verdict::kOk ? report.verified : report.failed);
   }
   if (out_of_time_) {
-    report.note += (report.note.empty() ? "--tune-limit " : ", --tune-limit ") +
-                   util::FormatSeconds(owner_.config_.tune.limit_s);
+    char limit[48];
+    std::snprintf(limit, sizeof limit, "--tune-limit %g", owner_.config_.tune.limit_s);
+    report.note += (report.note.empty() ? "" : ", ") + std::string(limit);
   }
   if (chosen_) report.chosen = variants_[*chosen_].values;
   return report;

@@ -27,8 +27,9 @@ struct CompilerOptions {
   std::string log_dir;    // compile.log is made there
   std::vector<std::string> environment;
   double hello_s = 120;  // prewarming included
-  // Beyond a job's own timeout_s without any answer before the program counts as hung. It runs a few
-  // jobs at once and keeps their limits itself: while it answers, the others wait for their turn.
+  // Beyond a job's own timeout_s without any answer before the program counts as hung. It runs a
+  // few jobs at once and keeps their limits itself: while it answers, the others wait for their
+  // turn.
   double grace_s = 30;
 };
 

@@ -125,7 +125,8 @@ std::string TuningText(const Evaluation& e) {
   }
   if (failed != nullptr) {
     text += " " + std::to_string(tuning.failed) + " failed, for example " +
-            OneLine(candidate::TuneText(failed->values), 200) + ": " + OneLine(failed->message, 300);
+            OneLine(candidate::TuneText(failed->values), 200) + ": " +
+            OneLine(failed->message, 300);
   }
   if (tuning.untried > 0) {
     text += " " + std::to_string(tuning.untried) + " were not tried (" + tuning.note + ").";

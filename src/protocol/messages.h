@@ -37,8 +37,8 @@ struct EvaluateJob {
   std::map<std::string, std::string> lowered;    // kernel instance -> mangled name
   std::map<std::string, std::string> demangled;  // kernel instance -> signature
   EvalOptions options;
-  bool trials = true;                         // false: an earlier job passed them with this code
-  bool eager = true;                          // false: the candidate is timed alone, to rank it
+  bool trials = true;  // false: an earlier job passed them with this code
+  bool eager = true;   // false: the candidate is timed alone, to rank it
 };
 // Times torch.compile'd forward against eager, interleaved. Slow the first time.
 struct BaselineJob {

@@ -41,8 +41,9 @@ std::string ValuesText(const std::map<std::string, int64_t>& values) {
 std::string TuningRow(const std::optional<Tuning>& tuning, bool estimated) {
   if (!tuning) return "";
   const std::string chosen = ValuesText(tuning->chosen);
-  std::string text = fmt::format("  tuned          {}: {} of {} combinations verify",
-                                 chosen.empty() ? "nothing" : chosen, tuning->verified, tuning->tried);
+  std::string text =
+      fmt::format("  tuned          {}: {} of {} combinations verify",
+                  chosen.empty() ? "nothing" : chosen, tuning->verified, tuning->tried);
   double least = 0, most = 0;
   for (const TuningVariant& variant : tuning->variants) {
     if (variant.verdict != Verdict::kOk || !variant.median_ms) continue;

@@ -45,9 +45,8 @@ Checked<void> CheckFloor(const Session& session, const Evaluation& evaluation) {
 }  // namespace
 
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
-                                device::Bindings& bindings, bool captured,
-                                bool with_eager, const EvalOptions& options,
-                                Evaluation* evaluation) {
+                                device::Bindings& bindings, bool captured, bool with_eager,
+                                const EvalOptions& options, Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
   auto fresh = FreshInputs::Make(reference);

@@ -13,11 +13,11 @@
 namespace cudaagent::worker {
 
 // Times the candidate (a graph replay where `captured`), where `with_eager` by turns with eager
-// forward, and fills in timings, speedup, share of own kernels, the clock and notes. An Error is the reference's or the
-// world's.
+// forward, and fills in timings, speedup, share of own kernels, the clock and notes. An Error is
+// the reference's or the world's.
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
-                                device::Bindings& bindings, bool captured,
-                                bool with_eager, const EvalOptions& options, Evaluation* evaluation);
+                                device::Bindings& bindings, bool captured, bool with_eager,
+                                const EvalOptions& options, Evaluation* evaluation);
 
 // One run more on the CPU device, whose counters become `evaluation->counters`. Kernels are costed
 // by what they did, ops and eager by the operators that libtorch was seen to call

@@ -37,11 +37,12 @@ __global__ void scale(const float* __restrict__ x, float* __restrict__ y, float 
 class TuneTest : public Workbench {
  protected:
   std::vector<std::string> Eval(std::vector<std::string> more) const {
-    std::vector<std::string> words = {"eval",     kProblems + "scalar_times_matrix.py",
-                                      "--const",  "rows=256",
-                                      "--const",  "columns=1024",
-                                      "--device", "cpu",
-                                      "--json",   "--quiet"};
+    std::vector<std::string> words = {"eval",         kProblems + "scalar_times_matrix.py",
+                                      "--const",      "rows=256",
+                                      "--const",      "columns=1024",
+                                      "--device",     "cpu",
+                                      "--tune-limit", "600",
+                                      "--json",       "--quiet"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -91,8 +92,8 @@ TEST_F(TuneTest, OptimizeTunesWhatIsProposedAndKeepsTheValues) {
   const std::string out = temp_.path() + "/run";
   const Finished run =
       Call({"optimize", kProblems + "scalar_times_matrix.py", "--const", "rows=256", "--const",
-            "columns=1024", "--device", "cpu", "--attempts", "1", "--out", out, "--command",
-            "cat > /dev/null; echo '```cuda'; cat " + kernel + "; echo '```'"});
+            "columns=1024", "--device", "cpu", "--tune-limit", "600", "--attempts", "1", "--out",
+            out, "--command", "cat > /dev/null; echo '```cuda'; cat " + kernel + "; echo '```'"});
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   EXPECT_NE(run.out.find("tuned          MODE = 0, VEC = 4: 3 of 4 combinations verify"),
             std::string::npos)

@@ -160,7 +160,7 @@ TEST_F(TunerTest, TheTimeLimitBinds) {
   EXPECT_EQ(e.verdict, Verdict::kOk);
   EXPECT_EQ(e.tuning->tried, 1);
   EXPECT_EQ(e.tuning->untried, 2);
-  EXPECT_EQ(e.tuning->note, "--tune-limit 100 ms");
+  EXPECT_EQ(e.tuning->note, "--tune-limit 0.1");
 }
 
 TEST_F(TunerTest, ValuesThatStandInTunedAreUsedAsTheyAre) {

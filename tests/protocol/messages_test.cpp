@@ -33,10 +33,10 @@ std::vector<FromChild> EveryAnswer() {
 }
 
 std::vector<ToWorker> EveryJob() {
-  return {LoadProblem{ExampleSpec()},
-          EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(),
-                      false, false},
-          BaselineJob{ExampleOptions()}, Shutdown{}};
+  return {
+      LoadProblem{ExampleSpec()},
+      EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(), false, false},
+      BaselineJob{ExampleOptions()}, Shutdown{}};
 }
 
 // Encoding what was decoded gives the same bytes, so no field is lost or changed.

@@ -291,13 +291,13 @@ extern "C" __global__ void fill(Pair t, float* part, int n, int cols, float s) {
   }
 }
 )";
-  const char* plan = R"({"plan": 1,
+  const char* plan = R"json({"plan": 1,
     "prepared": {"p": {"dtype": "float32", "shape": ["w.numel"]}},
     "prepare": [{"kernel": "twice", "grid": 1, "block": 256, "args": ["$w", "$p", {"i32": "w.numel"}]}],
     "buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('fill', 256, 0)"]}},
     "steps": [{"kernel": "fill", "grid": ["max_blocks('fill', 256, 0)"], "block": [256], "cooperative": true,
                "args": [{"ptrs": ["$x", "$p", "$out0"]}, "$part", {"i32": "x.numel"}, {"i32": "x.size(1)"},
-                        {"f32": {"fexpr": "1 / sqrt(x.size(1))"}}]}]})";
+                        {"f32": {"fexpr": "1 / sqrt(x.size(1))"}}]}]})json";
   auto created = bench_->Create(problem_, plan, code, {"twice", "fill"});
   ASSERT_TRUE(created) << created.error().message;
   PlanRunner& runner = **created;

@@ -202,7 +202,7 @@ TEST(ValidatePlanTest, RealExpressionsAreCheckedWhereTheirNamesAreKnown) {
 
 TEST(ValidatePlanTest, MaxBlocksIsLeftToTheDevice) {
   const std::string buffers =
-      R"("buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('f<32>', 32, 0)"]}})";
+      R"json("buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('f<32>', 32, 0)"]}})json";
   EXPECT_EQ(StepComplaint(Kernel("f<32>", "\"$x\", \"$part\"", "[\"max_blocks('f<32>', 32, 0)\"]"),
                           buffers),
             "");

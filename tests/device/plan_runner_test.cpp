@@ -306,10 +306,10 @@ TEST_F(PlanRunnerTest, PassesPointersAsAStructAndRealExpressions) {
 TEST_F(PlanRunnerTest, SizesAGridAndABufferByWhatTheDeviceHolds) {
   AddScaleKernel();
   device_.kernels["scale"].resources.static_shared_bytes = 48 << 10;
-  auto runner = Create(R"({"plan": 1,
+  auto runner = Create(R"json({"plan": 1,
       "buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('scale', 256, 1024)"]}},
       "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 256, 0)"], "block": [256],
-                 "args": ["$x", "$out0", {"i32": "part.size(0)"}, {"f32": 1}]}]})",
+                 "args": ["$x", "$out0", {"i32": "part.size(0)"}, {"f32": 1}]}]})json",
                        kScaleCode);
   ASSERT_TRUE(runner) << runner.error().message;
   // The kernel of this device writes what it is told; 12 elements are all it may touch here.
@@ -317,8 +317,8 @@ TEST_F(PlanRunnerTest, SizesAGridAndABufferByWhatTheDeviceHolds) {
   ASSERT_TRUE((*runner)->Run());
   EXPECT_EQ(device_.launches.at(0).grid.x, 132U * 4);  // 228 KiB hold four of 49
   EXPECT_EQ(Param<int32_t>(device_.launches.at(0), device_.kernels["scale"], 2), 132 * 4);
-  EXPECT_THAT(FaultOf(R"({"plan": 1, "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 2048, 0)"],
-      "block": [256], "args": ["$x", "$out0", {"i32": 1}, {"f32": 1}]}]})", kScaleCode).message,
+  EXPECT_THAT(FaultOf(R"json({"plan": 1, "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 2048, 0)"],
+      "block": [256], "args": ["$x", "$out0", {"i32": 1}, {"f32": 1}]}]})json", kScaleCode).message,
               HasSubstr("max_blocks(\"scale\", 2048, 0): a block has 1 to 1024 threads."));
 }
 

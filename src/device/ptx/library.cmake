@@ -18,7 +18,7 @@ if(CUDAAGENT_CPU_DEVICE)
   endforeach()
   target_compile_options(device_ptx_v3 PRIVATE -march=x86-64-v3)
 
-  add_library(device_ptx STATIC ${ptx_sources} $<TARGET_OBJECTS:device_ptx_baseline>
+  add_library(device_ptx STATIC ${CMAKE_CURRENT_LIST_DIR}/../module.cpp ${ptx_sources} $<TARGET_OBJECTS:device_ptx_baseline>
               $<TARGET_OBJECTS:device_ptx_v3>)
   target_include_directories(device_ptx PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(device_ptx PUBLIC tl::expected Threads::Threads PRIVATE cudaagent_warnings)
@@ -26,7 +26,7 @@ if(CUDAAGENT_CPU_DEVICE)
     target_compile_options(device_ptx PRIVATE -O2)
   endif()
 else()
-  add_library(device_ptx STATIC ${CMAKE_CURRENT_LIST_DIR}/disabled.cpp ${CMAKE_CURRENT_LIST_DIR}/gpu_model.cpp)
+  add_library(device_ptx STATIC ${CMAKE_CURRENT_LIST_DIR}/../module.cpp ${CMAKE_CURRENT_LIST_DIR}/disabled.cpp ${CMAKE_CURRENT_LIST_DIR}/gpu_model.cpp)
   target_include_directories(device_ptx PUBLIC ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(device_ptx PUBLIC tl::expected PRIVATE cudaagent_warnings)
 endif()

@@ -1,5 +1,4 @@
-#include <ATen/ops/full.h>
-#include <ATen/ops/ones.h>
+#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

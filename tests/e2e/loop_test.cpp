@@ -133,7 +133,7 @@ class Model(torch.nn.Module):
 def get_inputs(): return [torch.rand(2, rows, 4, columns), 0.75]
 def get_init_inputs(): return []
 )");
-  const std::string kernel = File("parts.cu", R"(/*cudaagent
+  const std::string kernel = File("parts.cu", R"cuda(/*cudaagent
 { "plan": 1, "tune": {"BLOCK": [64]}, "require": ["x.size(3) % 8 == 0"],
   "prepared": {"ws": {"dtype": "float32", "shape": [3, "x.size(3)"]}},
   "prepare": [{"repeat": "i", "count": 3, "steps": [
@@ -163,7 +163,7 @@ template <int BLOCK> __global__ void parts(Parts p, int channels, long long colu
   }
   p.sums[(n * height + h) * columns + w] += sum;
 }
-)");
+)cuda");
   const Finished result = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--also-const",
                                 "rows=3,columns=80", "--also-const", "columns=41"});
   const auto evaluation = nlohmann::json::parse(result.out);

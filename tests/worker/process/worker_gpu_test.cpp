@@ -76,12 +76,12 @@ TEST_F(WorkerGpuTest, TimesAKernelAndEagerByTurns) {
 }
 
 TEST_F(WorkerGpuTest, CheckingAloneCapturesAndWeighsThePlanToo) {
-  protocol::EvaluateJob job = Compiled(R"(/*cudaagent
+  protocol::EvaluateJob job = Compiled(R"plan(/*cudaagent
 {"plan": 1, "buffers": {"spare": {"dtype": "float32", "shape": ["x.size(0)", "x.size(1)"]}},
  "steps": [{"op": "aten::exp", "args": ["$x"], "out": "e"},
            {"op": "aten::copy_", "args": ["$spare", "$e"]},
            {"op": "aten::softmax.int", "args": ["$x", 1], "out": "out0"}]}
-*/)",
+*/)plan",
                                        problem_, hello_.device.arch);
   job.options.check_only = true;
   worker_->Send(protocol::ToWorker(job));

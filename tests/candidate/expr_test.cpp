@@ -98,7 +98,7 @@ TEST_F(ExprTest, ParseErrorsNameTheColumn) {
             "parse: a tensor has .size(i), .stride(i) and .numel, nothing else at column 7 of "
             "\"x.item(0)\"");
   EXPECT_EQ(Result("cdiv(1, 2)"),
-            "parse: unknown function \"cdiv\"; known: min, max, ceil_div at column 1 of "
+            "parse: unknown function \"cdiv\"; known: min, max, ceil_div, max_blocks at column 1 of "
             "\"cdiv(1, 2)\"");
   EXPECT_EQ(Result("ceildiv(1, 2)"),
             "parse: unknown function \"ceildiv\"; did you mean \"ceil_div\"? at column 1 of "

@@ -8,6 +8,7 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/flags.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
 #include "reward/comparison.h"
@@ -88,7 +89,7 @@ Command AddCompare(CLI::App& app) {
       ->required();
   sub->add_option("B", command->second, "What A is compared with")->required();
   sub->add_option("--margin", command->margin, "Differences up to this share are none")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(Within(0.0, 1.0))
       ->capture_default_str();
   sub->add_flag("--json", command->json, "Print one JSON document instead of text");
   return [command] { return RunCompare(*command); };

@@ -54,6 +54,19 @@ bool IsIdentifier(const std::string& name) {
 
 }  // namespace
 
+CLI::Validator Within(double low, double high) {
+  const std::string range = fmt::format("FLOAT in [{:g} - {:g}]", low, high);
+  return CLI::Validator(
+      [=](std::string& text) {
+        double value = 0;
+        const bool number = CLI::detail::lexical_cast(text, value);
+        return number && value >= low && value <= high
+                   ? std::string()
+                   : fmt::format("{} is not a number from {:g} to {:g}", text, low, high);
+      },
+      range);
+}
+
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   command.add_option("MODEL", flags.model_path, "model.py in KernelBench's contract (trusted code: it runs)")
       ->required();
@@ -82,9 +95,14 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
           "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
   command.add_option("--seed", flags.options.seed,
                      "Where the random inputs come from, to repeat them; default: nobody can foresee it")
-      ->envname("CUDAAGENT_SEED");
+      ->envname("CUDAAGENT_SEED")
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            return text.find('-') == std::string::npos ? std::string() : "a seed is not negative: " + text;
+          },
+          ""));
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
-      ->check(CLI::Range(0.1, 600.0));
+      ->check(Within(0.1, 600.0));
   AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
   AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
   command.add_option("--also-const", flags.also,
@@ -95,13 +113,13 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
           "Refuse candidates that prepare values of the parameters outside of the timing");
   Add(command, "--model-gpu", flags.options.model_gpu, "GPU whose ceilings the CPU device's estimates use");
   Add(command, "--timeout-compile", flags.timeouts.compile_s, "Seconds for one compile")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(Within(1.0, 3600.0));
   Add(command, "--timeout-check", flags.timeouts.check_s, "Seconds for verifying one candidate")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(Within(1.0, 3600.0));
   Add(command, "--timeout-time", flags.timeouts.time_s, "Seconds for timing one candidate")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(Within(1.0, 3600.0));
   Add(command, "--timeout-load", flags.timeouts.load_s, "Seconds for loading model.py")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(Within(1.0, 3600.0));
 }
 
 void AddTuneFlags(CLI::App& command, EvalFlags& flags) {
@@ -110,7 +128,7 @@ void AddTuneFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::Range(1, 4096));
   Add(command, "--tune-limit", flags.tune.limit_s,
       "Seconds that tuning one candidate may take beyond the default values' own evaluation")
-      ->check(CLI::Range(1.0, 36000.0));
+      ->check(Within(1.0, 36000.0));
 }
 
 void AddOutputFlags(CLI::App& command, OutputFlags& flags) {

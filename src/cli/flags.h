@@ -43,6 +43,9 @@ struct OutputFlags {
   bool quiet = false;
 };
 
+// A number from `low` to `high`; NaN is none.
+CLI::Validator Within(double low, double high);
+
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
 void AddEvalFlags(CLI::App& command, EvalFlags& flags);
 // How long and how widely to tune; whether to, each command says itself.

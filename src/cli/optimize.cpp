@@ -72,12 +72,19 @@ nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& fo
 
 std::string SummaryText(const search::Outcome& outcome, const std::string& folder,
                         const std::vector<AlsoResult>& also) {
-  std::string text = std::to_string(outcome.attempts.size()) + " attempts; stopped: " +
+  const size_t count = outcome.attempts.size();
+  std::string text = std::to_string(count) + (count == 1 ? " attempt" : " attempts, the baseline among them") +
+                     "; stopped: " +
                      (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
   if (outcome.best < 0) return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
   const Attempt& best = outcome.attempts[outcome.best];
   text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) + ", " +
           best.candidate.origin + ")\n";
+  const auto speedup = reward::DecidingSpeedup(best.evaluation);
+  if (speedup && speedup->value <= 1) {
+    text += "nothing was faster than " + best.evaluation.protocol.baseline +
+            ": this is the best of what is correct, no gain\n";
+  }
   return text + report::EvaluationText(best.evaluation) + AlsoText(also);
 }
 
@@ -304,7 +311,7 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
   sub->add_option("--target-speedup", command.target_speedup,
                   "Stop at this speedup over the deciding baseline; exit 7 where it is not reached")
       ->envname("CUDAAGENT_TARGET_SPEEDUP")
-      ->check(CLI::PositiveNumber);
+      ->check(Within(0.001, 1e6));
   sub->add_option("--max-time", command.max_time,
                   "Start no proposal after this: 90s, 10m, 2h; a resumed run's earlier time counts")
       ->envname("CUDAAGENT_MAX_TIME");

@@ -2,6 +2,7 @@
 
 #include "cli/duration.h"
 #include "cli/recording.h"
+#include "cli/flags.h"
 #include "cli/signals.h"
 #include "llm/openai.h"
 #include "prompt/prompt.h"
@@ -79,7 +80,7 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
       .add_option("--timeout-llm", flags.timeout_llm_s,
                   "Seconds without a byte of an answer; for --command, of its whole run")
       ->envname("CUDAAGENT_TIMEOUT_LLM")
-      ->check(CLI::Range(1.0, 7200.0))
+      ->check(Within(1.0, 7200.0))
       ->capture_default_str();
   command
       .add_option(
@@ -92,7 +93,7 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
                    "first candidate");
   command.add_option("--temperature", flags.temperature, "Sampling temperature; default: the server's own")
       ->envname("CUDAAGENT_TEMPERATURE")
-      ->check(CLI::Range(0.0, 2.0));
+      ->check(Within(0.0, 2.0));
   command
       .add_option(
           "--max-output-tokens", flags.max_output_tokens,

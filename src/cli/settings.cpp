@@ -21,7 +21,8 @@ using config::ValueKind;
 // They name one run, so they make no sense for all runs.
 constexpr std::array<std::string_view, 6> kNoSettings = {"out", "resume", "fresh", "record", "replay", "dry_run"};
 // They decide which code runs and where prompts and keys go.
-constexpr std::array<std::string_view, 5> kRestricted = {"base_url", "api_key_env", "command", "python", "cache_dir"};
+constexpr std::array<std::string_view, 6> kRestricted = {"base_url", "api_key_env", "command",
+                                                         "python",   "cache_dir",   "prompts"};
 
 template <typename List>
 bool Contains(const List& list, std::string_view name) {

@@ -43,6 +43,28 @@ FileValue ToFileValue(std::string_view key, const toml::node& node) {
   return value;
 }
 
+// toml++ makes a table for every part of a dotted key and walks them recursively: tens of thousands of
+// parts would end the stack. No key of ours has more than one. Returns the line that has too many, 0 = none.
+int LineWithTooManyParts(std::string_view text) {
+  constexpr int kMostDots = 64;
+  int line = 1, dots = 0;
+  char quote = 0;
+  for (char c : text) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+      quote = 0;
+    } else if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '.' && ++dots > kMostDots) {
+      return line;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 std::string_view Describe(ValueKind kind) {
@@ -60,6 +82,10 @@ Result<SettingsFile> ParseSettings(std::string_view text, const std::string& pat
   SettingsFile file;
   file.path = path;
   file.hash = util::Sha256Hex(text);
+  if (const int line = LineWithTooManyParts(text)) {
+    return Fail(ErrorCode::kUsage, path + ":" + std::to_string(line) +
+                                       ": a key of far too many parts; no setting has more than one.");
+  }
   try {
     const toml::table table = toml::parse(text, path);
     for (const auto& [key, node] : table) file.values.push_back(ToFileValue(key.str(), node));

@@ -1,5 +1,6 @@
 #include "llm/answer_reader.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "util/text.h"
@@ -21,11 +22,11 @@ bool AnswerReader::Feed(std::string_view bytes) {
     document_ += bytes;
     return true;
   }
-  if (!TakeEvents(sse_.Feed(bytes))) return false;
+  if (!TakeEvents(sse_.Feed(bytes), /*whole=*/true)) return false;
   return sse_.overflowed() ? TooLarge() : true;
 }
 
-bool AnswerReader::TakeEvents(const std::vector<SseEvent>& events) {
+bool AnswerReader::TakeEvents(const std::vector<SseEvent>& events, bool whole) {
   for (const SseEvent& event : events) {
     if (util::Trim(event.data) == "[DONE]") {
       done_ = true;
@@ -37,9 +38,15 @@ bool AnswerReader::TakeEvents(const std::vector<SseEvent>& events) {
       error->message = event.data;
     }
     if (error) return false;
-    // What is no chunk is one of the extras that servers invent; a truncated one leaves the answer
-    // without its end.
-    if (AddChunk(event.data, &partial_)) began_ = true;
+    // What is no chunk is one of the extras that servers invent. One that is no JSON may be a lost
+    // piece of the answer, which is then no answer; at the end it is one that was cut off.
+    if (AddChunk(event.data, &partial_)) {
+      began_ = true;
+    } else if (whole && util::Trim(event.data).starts_with('{') &&
+               !nlohmann::json::accept(event.data)) {
+      failure = "sent a piece of its answer that is not JSON";
+      return false;
+    }
     if (partial_.content.size() + partial_.reasoning.size() > max_bytes_) return TooLarge();
   }
   return true;
@@ -48,7 +55,7 @@ bool AnswerReader::TakeEvents(const std::vector<SseEvent>& events) {
 void AnswerReader::Finish() {
   if (error || !failure.empty()) return;
   if (form_ == Form::kDocument) return FinishDocument();
-  if (!done_) TakeEvents(sse_.Finish());
+  if (!done_) TakeEvents(sse_.Finish(), /*whole=*/false);
   if (error || !failure.empty()) return;
   if (began_ && (done_ || !partial_.finish_reason.empty())) {
     Settle(&partial_);

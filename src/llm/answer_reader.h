@@ -31,7 +31,7 @@ class AnswerReader {
  private:
   enum class Form { kUnknown, kDocument, kEvents };
 
-  bool TakeEvents(const std::vector<SseEvent>& events);
+  bool TakeEvents(const std::vector<SseEvent>& events, bool whole);
   void FinishDocument();
   bool TooLarge();
 

@@ -1,5 +1,6 @@
 #include "llm/chat_json.h"
 
+#include <array>
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -181,6 +182,12 @@ void Settle(ChatReply* reply) {
     if (reply->content.empty()) reply->content = reply->refusal;
   }
   if (reply->finish_reason == "max_tokens") reply->finish_reason = "length";
+  // Stored and shown: a server's own words are not.
+  constexpr std::array<std::string_view, 6> kKnown = {"",        "stop",    "length", "content_filter",
+                                                      "refusal", "tool_calls"};
+  if (std::find(kKnown.begin(), kKnown.end(), reply->finish_reason) == kKnown.end()) {
+    reply->finish_reason = "other";
+  }
 }
 
 std::optional<ChatReply> ParseReply(std::string_view body) {

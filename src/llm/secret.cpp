@@ -61,6 +61,21 @@ void RedactAfter(std::string* text, std::string_view prefix, bool keep_prefix) {
   }
 }
 
+// Providers quote keys in part. Any piece of eight bytes or more goes.
+void RedactPieces(const std::string& key, std::string* text) {
+  constexpr size_t kPiece = 8;
+  for (size_t at = 0; at + kPiece <= text->size(); ++at) {
+    size_t length = kPiece;
+    if (key.find(text->substr(at, length)) == std::string::npos) continue;
+    while (at + length < text->size() &&
+           key.find(text->substr(at, length + 1)) != std::string::npos) {
+      ++length;
+    }
+    text->replace(at, length, kRedacted);
+    at += kRedacted.size() - 1;
+  }
+}
+
 }  // namespace
 
 Secret& Secret::operator=(Secret&& other) noexcept {
@@ -94,6 +109,7 @@ std::string Secret::Redact(std::string_view text) const {
   for (std::string_view prefix : {"Bearer ", "bearer ", "api_key=", "key="}) {
     RedactAfter(&redacted, prefix, true);
   }
+  if (value_.size() >= kMinKeyBytes) RedactPieces(value_, &redacted);
   return redacted;
 }
 

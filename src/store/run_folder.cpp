@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <thread>
 
 #include "store/run_files.h"
@@ -140,7 +141,7 @@ Result<std::unique_ptr<RunFolder>> RunFolder::Create(const std::string& out,
   if (auto written = WriteRunFile(folder, description); !written)
     return tl::unexpected(written.error());
   (*run)->description_ = std::move(description);
-  if (out.empty()) PointLatestAt(folder);
+  (*run)->becomes_latest_ = out.empty();
   return run;
 }
 
@@ -174,6 +175,8 @@ Result<void> RunFolder::Continue(const FlagValues& flags) {
 Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* proposal,
                                     bool new_best) {
   if (auto saved = database_.SaveAttempt(attempt, proposal, new_best); !saved) return saved;
+  // Only now: a run that never got this far must not stand before one that did.
+  if (std::exchange(becomes_latest_, false)) PointLatestAt(folder_);
   if (auto written = WriteAttemptFiles(folder_, attempt, proposal); !written) return written;
   return new_best ? WriteBestFiles(folder_, attempt, description_) : Result<void>{};
 }

@@ -28,7 +28,7 @@ namespace cudaagent::store {
 class RunFolder : public Store {
  public:
   // Makes `out`, or runs/<utc>-<model>-<hash6> below the working folder where `out` is empty, with
-  // runs/latest pointing at it. A folder that already holds a run, or that another process writes,
+  // runs/latest pointing at it once its first attempt is stored. A folder that already holds a run, or that another process writes,
   // is refused (kUsage).
   static Result<std::unique_ptr<RunFolder>> Create(const std::string& out,
                                                    RunDescription description);
@@ -59,6 +59,7 @@ class RunFolder : public Store {
   RunDatabase database_;
   RunDescription description_;
   StoredRun before_;
+  bool becomes_latest_ = false;  // once its first attempt is stored
 };
 
 // Whether a process writes the run. Takes no lock, so it disturbs nobody.

@@ -40,6 +40,14 @@ TEST_F(FlagsTest, AConstThatIsNoAssignmentSaysHowToWriteOne) {
   }
 }
 
+TEST_F(FlagsTest, ANumberThatIsNoneLiesWithinNoRange) {
+  const CLI::Validator within = Within(0.1, 600.0);
+  EXPECT_EQ(within(std::string("0.1")), "");
+  EXPECT_EQ(within(std::string("nan")), "nan is not a number from 0.1 to 600");
+  EXPECT_EQ(within(std::string("inf")), "inf is not a number from 0.1 to 600");
+  EXPECT_EQ(within(std::string("x")), "x is not a number from 0.1 to 600");
+}
+
 TEST_F(FlagsTest, AConstGivenTwiceIsRefused) {
   flags_.consts = {"dim=1", "dim=2"};
   EXPECT_EQ(Message(), "--const gives dim twice. Give it once.");

@@ -34,6 +34,13 @@ TEST(SettingsFileTest, DeepNestingIsAnErrorAndNoCrash) {
   std::string table = "a = ";
   for (int i = 0; i < 100000; ++i) table += "{b=";
   EXPECT_FALSE(ParseSettings(table, "f"));
+  std::string dotted = "a";
+  for (int i = 0; i < 60000; ++i) dotted += ".a";
+  auto key = ParseSettings("x = 1\n" + dotted + " = 1", "f");
+  ASSERT_FALSE(key);
+  EXPECT_EQ(key.error().message, "f:2: a key of far too many parts; no setting has more than one.");
+  EXPECT_FALSE(ParseSettings("[" + dotted + "]", "f"));
+  EXPECT_TRUE(ParseSettings("x = \"" + std::string(200, '.') + "\"", "f")) << "dots in a text are fine";
 }
 
 TEST(SettingsFileTest, AQuotedTextReadsBack) {

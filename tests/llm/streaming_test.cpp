@@ -58,6 +58,21 @@ TEST(AnswerReaderTest, PutsAStreamTogetherWhereverItIsCut) {
   }
 }
 
+TEST(AnswerReaderTest, AnAnswerWithAPieceThatIsNoJsonIsNoAnswer) {
+  const std::string lone_surrogate = "data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"}}]}\n\n";
+  const AnswerReader reader = Read(Delta({{"content", "half "}}) + lone_surrogate +
+                                   Delta({{"content", " whole"}}, "stop") + "data: [DONE]\n\n");
+  EXPECT_FALSE(reader.reply);
+  EXPECT_EQ(reader.failure, "sent a piece of its answer that is not JSON");
+}
+
+TEST(AnswerReaderTest, AServersOwnWordForTheEndIsNotKept) {
+  const AnswerReader reader =
+      Read(Delta({{"content", "x"}}, "Bearer sk-secret") + "data: [DONE]\n\n");
+  ASSERT_TRUE(reader.reply) << reader.failure;
+  EXPECT_EQ(reader.reply->finish_reason, "other");
+}
+
 TEST(AnswerReaderTest, KeepsReasoningApartUnderEveryName) {
   const std::string end = Delta(json::object(), "stop") + "data: [DONE]\n\n";
   for (const json& delta : std::vector<json>{

@@ -311,7 +311,7 @@ class FunctionParser {
   void ResolveBranches() {
     for (const auto& [at, scope] : branches_) {
       Statement& statement = function_->body[at];
-      auto target = [&](const std::string& name) {
+      auto target = [&, scope = scope](const std::string& name) {
         std::optional<uint32_t> found = FindLabel(name, scope);
         if (!found) {
           throw PtxError("PTX line " + std::to_string(statement.text_line) +

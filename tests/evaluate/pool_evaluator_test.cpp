@@ -75,6 +75,19 @@ class PoolEvaluatorTest : public ::testing::Test {
   std::unique_ptr<PoolEvaluator> evaluator_;
 };
 
+TEST_F(PoolEvaluatorTest, WhatTheProposerKnowsToBeNoCandidateIsItsVerdict) {
+  ASSERT_TRUE(Start());
+  Candidate candidate{"I would rather not.", "test", ""};
+  candidate.fault = Fault{Verdict::kBadCandidate, "The model refused to answer (refusal)."};
+  const auto e = evaluator_->Evaluate(candidate);
+  ASSERT_TRUE(e);
+  EXPECT_EQ(e->verdict, Verdict::kBadCandidate);
+  EXPECT_EQ(e->message, "The model refused to answer (refusal).");
+  EXPECT_EQ(e->stage, "propose");
+  EXPECT_FALSE(e->compile.attempted);
+  EXPECT_EQ(e->reward, -1);
+}
+
 TEST_F(PoolEvaluatorTest, AGoodCandidateIsCompiledCheckedTimedAndRewarded) {
   ASSERT_TRUE(Start());
   const Evaluation e = MustRun();

@@ -29,12 +29,13 @@ thread_local std::optional<std::mt19937_64> repeatable;
 
 }  // namespace
 
-void UseSeedsOf(const std::string& key) {
-  repeatable.reset();
+SeedScope::SeedScope(const std::string& key) {
   if (key.empty()) return;
   std::seed_seq words(key.begin(), key.end());
   repeatable.emplace(words);
 }
+
+SeedScope::~SeedScope() { repeatable.reset(); }
 
 uint64_t SecretSeed() {
   if (repeatable) return (*repeatable)() >> 1;

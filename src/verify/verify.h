@@ -48,10 +48,18 @@ Result<Checked<void>> CheckTimed(device::PlanRunner& runner, device::Device& dev
                                  Precision precision, const EvalOptions& options,
                                  const std::vector<c10::IValue>& form, CheckReport* report);
 
-// A seed nobody can foresee: from the operating system or, after UseSeedsOf, the next of its sequence.
+// A seed nobody can foresee: from the operating system or, within a SeedScope, the next of its sequence.
 uint64_t SecretSeed();
-// From now on the seeds follow from `key`: the same key gives the same inputs. Empty: from the system.
-void UseSeedsOf(const std::string& key);
+
+// Within it the seeds of this thread follow from `key` alone: the same key gives the same inputs, whatever
+// was drawn before. An empty key changes nothing.
+class SeedScope {
+ public:
+  explicit SeedScope(const std::string& key);
+  ~SeedScope();
+  SeedScope(const SeedScope&) = delete;
+  SeedScope& operator=(const SeedScope&) = delete;
+};
 
 // Copies arguments of Model.forward into the bound inputs, by name. An Error where their shapes,
 // types or scalars are not those the problem was loaded with.

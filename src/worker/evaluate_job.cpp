@@ -100,6 +100,9 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   evaluation->prepare = runner.prepared();
 
   stages.Enter("check");
+  // Not before: what a fresh worker draws for itself must not shift the candidate's inputs.
+  const uint64_t seed = job.options.seed;
+  const verify::SeedScope seeds(seed == 0 ? "" : std::to_string(seed) + evaluation->candidate_hash);
   device::Device& device = session.device();
   const Precision precision = session.spec().precision;
   // The candidate's op steps run under the policy that eager is timed with; a capture binds it.
@@ -176,8 +179,6 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
   protocol::EvaluationReply reply;
   Evaluation& evaluation = reply.evaluation;
   evaluation.candidate_hash = util::Sha256Hex(job.source);
-  const uint64_t seed = job.options.seed;
-  verify::UseSeedsOf(seed == 0 ? "" : std::to_string(seed) + evaluation.candidate_hash);
   evaluation.problem_hash = session.reference().info().hash;
   evaluation.device = session.Stamp();
   evaluation.date = util::NowIso8601();

@@ -183,7 +183,7 @@ class Job:
 
 def ran_out_of_memory(row):
     if row["captured"] is False and "out of memory" in row.get("message", ""):
-        return True  # right, but others left no room for the capture's own pool
+        return True  # right, but nothing was left for the capture's pool: others, or our own cache, hold it
     return row["verdict"] == "out_of_memory" or (
         row["verdict"] in ("environment", "infra_error", "internal") and "memory" in row.get("message", ""))
 

@@ -277,27 +277,33 @@ TEST_F(FaultGpuDeathTest, CallsATrapADeviceFault) {
 TEST_F(PlanRunnerGpuTest, PreparesPassesStructsAndFillsTheDevice) {
   problem_.Parameter("w", at::rand({1000}, bench_->options()));
   const char* code = R"(
-#include <cooperative_groups.h>
+__device__ unsigned arrived = 0;
 struct Pair { const float* a; const float* b; float* out; };
 extern "C" __global__ void twice(const float* w, float* p, int n) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) p[i] = 2 * w[i];
 }
 extern "C" __global__ void fill(Pair t, float* part, int n, int cols, float s) {
   int first = blockIdx.x * blockDim.x + threadIdx.x;
-  if (threadIdx.x == 0) part[blockIdx.x] = 1;
-  cooperative_groups::this_grid().sync();
+  if (threadIdx.x == 0) {  // ends only where every block is resident
+    part[blockIdx.x] = 1;
+    __threadfence();
+    unsigned all = (atomicAdd(&arrived, 1) / gridDim.x + 1) * gridDim.x;
+    while (atomicAdd(&arrived, 0) < all) {}
+    __threadfence();
+  }
+  __syncthreads();
   for (int i = first; i < n; i += gridDim.x * blockDim.x) {
-    t.out[i] = (t.a[i] + t.b[i % cols]) * s * part[gridDim.x - 1];
+    t.out[i] = (t.a[i] + t.b[i % cols]) * s * ((volatile float*)part)[gridDim.x - 1];
   }
 }
 )";
-  const char* plan = R"json({"plan": 1,
+  const char* plan = R"j({"plan": 1,
     "prepared": {"p": {"dtype": "float32", "shape": ["w.numel"]}},
     "prepare": [{"kernel": "twice", "grid": 1, "block": 256, "args": ["$w", "$p", {"i32": "w.numel"}]}],
     "buffers": {"part": {"dtype": "float32", "shape": ["max_blocks('fill', 256, 0)"]}},
     "steps": [{"kernel": "fill", "grid": ["max_blocks('fill', 256, 0)"], "block": [256], "cooperative": true,
                "args": [{"ptrs": ["$x", "$p", "$out0"]}, "$part", {"i32": "x.numel"}, {"i32": "x.size(1)"},
-                        {"f32": {"fexpr": "1 / sqrt(x.size(1))"}}]}]})json";
+                        {"f32": {"fexpr": "1 / sqrt(x.size(1))"}}]}]})j";
   auto created = bench_->Create(problem_, plan, code, {"twice", "fill"});
   ASSERT_TRUE(created) << created.error().message;
   PlanRunner& runner = **created;

@@ -53,11 +53,6 @@ std::string ShapeText(at::IntArrayRef shape) {
   return "[" + util::Join(extents, ", ") + "]";
 }
 
-// Complex outputs are compared as pairs of reals.
-at::Tensor Real(const at::Tensor& tensor) {
-  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
-}
-
 struct OutputErrors {
   std::string name;
   at::Tensor got, expected;
@@ -197,15 +192,15 @@ Checked<void> CompareOutputs(const std::vector<at::Tensor>& got,
   for (size_t i = 0; i < got.size(); ++i) {
     OutputErrors output;
     output.name = fmt::format("out{}", i);
-    output.got = Real(got[i]);
-    output.expected = Real(expected[i]);
+    output.got = AsReal(got[i]);
+    output.expected = AsReal(expected[i]);
     const ChunkedPair pair(output.got, output.expected);
     output.scale = ScaleOf(pair);
     output.worst = FindWorst(pair, output.scale);
     if (!output.scale.exact) output.limit = *TierTolerance(tier, output.expected.scalar_type());
     if (!tf32_eager.empty() && !output.scale.exact) {
       const double own =
-          FindWorst(ChunkedPair(Real(tf32_eager[i]), output.expected), output.scale).scaled;
+          FindWorst(ChunkedPair(AsReal(tf32_eager[i]), output.expected), output.scale).scaled;
       if (std::isfinite(own) && 2 * own > output.limit) {
         output.limit = 2 * own;
         report->notes.push_back(fmt::format(

@@ -68,6 +68,17 @@ Scale ScaleOf(const ChunkedPair& pair) {
   return scale;
 }
 
+bool AllFinite(const std::vector<at::Tensor>& tensors) {
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.is_floating_point() && !ScaleOf(ChunkedPair(tensor, tensor)).finite) return false;
+  }
+  return true;
+}
+
+at::Tensor AsReal(const at::Tensor& tensor) {
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+}
+
 ElementErrors ErrorsOf(const ChunkedPair::Chunk& chunk, const Scale& scale) {
   const at::ScalarType type = WorkingType(chunk.expected.scalar_type(), scale);
   const at::Tensor expected = chunk.expected.to(type);

@@ -5,6 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "verify/chunked_pair.h"
 
@@ -19,6 +20,12 @@ struct Scale {
 
 // One pass over the expected output; sums of squares in float64. Waits for the device.
 Scale ScaleOf(const ChunkedPair& pair);
+
+// Whether every floating element of every tensor is neither NaN nor infinite.
+bool AllFinite(const std::vector<at::Tensor>& tensors);
+
+// Complex outputs are compared as pairs of reals.
+at::Tensor AsReal(const at::Tensor& tensor);
 
 // Per element of a chunk, flat: |got - expected|, and that over (RMS + |expected|), so that tier t
 // passes an element exactly where scaled <= t. Infinite where NaN or Inf do not match (their signs

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "verify/chunked_pair.h"
 #include "verify/element_errors.h"
 #include "verify/variants.h"
 #include "verify/verify.h"
@@ -24,13 +23,6 @@ struct Probe {
   // Its outputs for one case; empty where it has none to offer.
   std::function<Tensors(const std::vector<c10::IValue>& inputs, const Tensors& expected)> answer;
 };
-
-bool AllFinite(const Tensors& tensors) {
-  for (const at::Tensor& tensor : tensors) {
-    if (tensor.is_floating_point() && !ScaleOf(ChunkedPair(tensor, tensor)).finite) return false;
-  }
-  return true;
-}
 
 // What one constant would have to be, per output: the mean, or the first element of integers.
 std::vector<at::Scalar> Constants(const Tensors& expected) {

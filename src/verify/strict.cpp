@@ -29,17 +29,13 @@ double Epsilon(at::ScalarType dtype) {
   }
 }
 
-at::Tensor Real(const at::Tensor& tensor) {
-  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
-}
-
 }  // namespace
 
 double EagerError(const std::vector<at::Tensor>& eager, const std::vector<at::Tensor>& exact) {
   const at::NoGradGuard no_grad;
   double largest = 0;
   for (size_t i = 0; i < eager.size() && i < exact.size(); ++i) {
-    const ChunkedPair pair(Real(eager[i]), Real(exact[i]));
+    const ChunkedPair pair(AsReal(eager[i]), AsReal(exact[i]));
     largest = std::max(largest, FindWorst(pair, ScaleOf(pair)).scaled);
   }
   return largest;
@@ -54,10 +50,10 @@ TierResult JudgeStrict(const std::vector<at::Tensor>& got, const std::vector<at:
   result.passed = true;
   double worst_excess = 0;
   for (size_t i = 0; i < got.size(); ++i) {
-    const ChunkedPair pair(Real(got[i]), Real(exact[i]));
+    const ChunkedPair pair(AsReal(got[i]), AsReal(exact[i]));
     const Scale scale = ScaleOf(pair);
     const double ours = FindWorst(pair, scale).scaled;
-    const double theirs = FindWorst(ChunkedPair(Real(eager[i]), Real(exact[i])), scale).scaled;
+    const double theirs = FindWorst(ChunkedPair(AsReal(eager[i]), AsReal(exact[i])), scale).scaled;
     const double limit =
         scale.exact ? 0 : std::max(kTimesEager * theirs, kUlps * Epsilon(got[i].scalar_type()));
     const double excess = ours <= limit ? 0 : ours / std::max(limit, 1e-300);

@@ -115,13 +115,6 @@ Checked<void> RunTwice(const Trial& trial, const std::vector<c10::IValue>& input
   return {};
 }
 
-bool AllFinite(const std::vector<at::Tensor>& tensors) {
-  for (const at::Tensor& tensor : tensors) {
-    if (tensor.is_floating_point() && !ScaleOf(ChunkedPair(tensor, tensor)).finite) return false;
-  }
-  return true;
-}
-
 // Twice the inputs, parameters and outputs, doubled once more for what lies between them.
 bool DoubleFits(const Trial& trial) {
   const ProblemInfo& info = trial.reference.info();
@@ -133,17 +126,15 @@ bool DoubleFits(const Trial& trial) {
   return memory <= 0 || bytes < memory / 8;
 }
 
-void NoteStrictNotRun(const std::string& why, CheckReport* report) {
-  report->notes.push_back("strict: not run (" + why + ")");
-}
-
-// Judges trial 1 by the strict tier; a Fault only where that tier decides.
+// Judges trial 1 by the strict tier; a Fault only where that tier decides. `tf32`: eager's outputs under
+// the policy where they are known already.
 Result<Checked<void>> JudgeByStrict(const Trial& trial, const std::vector<c10::IValue>& inputs,
-                                    const std::vector<at::Tensor>& expected, CheckReport* report) {
+                                    const std::vector<at::Tensor>& expected,
+                                    const std::vector<at::Tensor>& tf32, CheckReport* report) {
   const bool decides = trial.options.tier == "strict";
   const auto cannot = [&](const std::string& why) -> Result<Checked<void>> {
     if (!decides) {
-      NoteStrictNotRun(why, report);
+      report->notes.push_back("strict: not run (" + why + ")");
       return Checked<void>();
     }
     return Fail(ErrorCode::kUsage, "Tier strict cannot decide here: " + why +
@@ -152,8 +143,8 @@ Result<Checked<void>> JudgeByStrict(const Trial& trial, const std::vector<c10::I
   if (!DoubleFits(trial)) return cannot("memory");
   auto exact = trial.reference.ForwardDouble(inputs);
   if (!exact) return cannot(exact.error().message);
-  std::vector<at::Tensor> eager = expected;
-  if (trial.precision != Precision::kFp32) {
+  std::vector<at::Tensor> eager = tf32.empty() ? expected : tf32;
+  if (tf32.empty() && trial.precision != Precision::kFp32) {
     auto rounded = trial.reference.Forward(inputs, trial.precision);
     if (!rounded) return tl::unexpected<Error>(rounded.error());
     eager = std::move(*rounded);
@@ -187,6 +178,24 @@ bool PassesNextTime(const Trial& trial, const std::vector<c10::IValue>& inputs,
   return CompareOutputs(trial.runner.outputs(), expected, tf32, trial.tier(), &scratch).has_value();
 }
 
+// The deciding tier's word on the outputs, with TF32's allowance where that may explain a failure;
+// `tf32` then holds eager's outputs under the policy.
+Result<Checked<void>> CompareByTier(const Trial& trial, const std::vector<c10::IValue>& inputs,
+                                    const std::vector<at::Tensor>& expected,
+                                    std::vector<at::Tensor>* tf32, CheckReport* report) {
+  CheckReport fresh = *report;
+  auto verdict = CompareOutputs(trial.runner.outputs(), expected, {}, trial.tier(), &fresh);
+  if (!verdict && Tf32MayExplain(trial, expected, fresh)) {
+    auto rounded = trial.reference.Forward(inputs, trial.precision);
+    if (!rounded) return tl::unexpected<Error>(rounded.error());
+    *tf32 = std::move(*rounded);
+    fresh = *report;
+    verdict = CompareOutputs(trial.runner.outputs(), expected, *tf32, trial.tier(), &fresh);
+  }
+  *report = std::move(fresh);
+  return verdict;
+}
+
 Result<Checked<void>> Compare(const Trial& trial, const Case& which,
                               const std::vector<c10::IValue>& inputs, CheckReport* report) {
   auto expected = trial.reference.Forward(inputs, Precision::kFp32);
@@ -199,14 +208,9 @@ Result<Checked<void>> Compare(const Trial& trial, const Case& which,
 
   CheckReport fresh = *report;
   std::vector<at::Tensor> tf32;
-  auto verdict = CompareOutputs(trial.runner.outputs(), *expected, {}, trial.tier(), &fresh);
-  if (!verdict && Tf32MayExplain(trial, *expected, fresh)) {
-    auto rounded = trial.reference.Forward(inputs, trial.precision);
-    if (!rounded) return tl::unexpected<Error>(rounded.error());
-    tf32 = std::move(*rounded);
-    fresh = *report;
-    verdict = CompareOutputs(trial.runner.outputs(), *expected, tf32, trial.tier(), &fresh);
-  }
+  auto compared = CompareByTier(trial, inputs, *expected, &tf32, &fresh);
+  if (!compared) return compared;
+  const Checked<void>& verdict = *compared;
   if (!verdict && which.variant) {
     if (std::string excuse = ExcuseOf(trial, inputs, *expected); !excuse.empty()) {
       return skip(excuse);
@@ -220,8 +224,8 @@ Result<Checked<void>> Compare(const Trial& trial, const Case& which,
               "same inputs it was right, and before: " +
                   verdict.error().message));
   }
-  if (verdict && which.first) return JudgeByStrict(trial, inputs, *expected, report);
-  return verdict;
+  if (verdict && which.first) return JudgeByStrict(trial, inputs, *expected, tf32, report);
+  return compared;
 }
 
 Result<Checked<void>> RunOn(const Trial& trial, const Case& which,
@@ -276,22 +280,17 @@ Result<Checked<void>> CompareTimed(const Trial& trial, const std::vector<c10::IV
   const std::vector<c10::IValue> inputs = BoundInputs(trial, form);
   auto expected = trial.reference.Forward(inputs, Precision::kFp32);
   if (!expected) return tl::unexpected<Error>(expected.error());
-  CheckReport fresh = *report;
-  auto verdict = CompareOutputs(trial.runner.outputs(), *expected, {}, trial.tier(), &fresh);
-  if (!verdict && Tf32MayExplain(trial, *expected, fresh)) {
-    auto rounded = trial.reference.Forward(inputs, trial.precision);
-    if (!rounded) return tl::unexpected<Error>(rounded.error());
-    fresh = *report;
-    verdict = CompareOutputs(trial.runner.outputs(), *expected, *rounded, trial.tier(), &fresh);
-    for (at::Tensor& tensor : *rounded) tensor.zero_();
-  }
-  for (at::Tensor& tensor : *expected) tensor.zero_();  // nothing right is left lying about
-  *report = std::move(fresh);
+  std::vector<at::Tensor> tf32;
+  auto compared = CompareByTier(trial, inputs, *expected, &tf32, report);
+  // Nothing right is left lying about.
+  for (at::Tensor& tensor : tf32) tensor.zero_();
+  for (at::Tensor& tensor : *expected) tensor.zero_();
+  if (!compared) return compared;
   ++report->timed_checks;
-  if (verdict) return Checked<void>();
+  if (*compared) return compared;
   return Checked<void>(
       Blame(Verdict::kSuspectedHack,
-            "Right in every check, and wrong while it was timed: " + verdict.error().message));
+            "Right in every check, and wrong while it was timed: " + compared->error().message));
 }
 
 // What libtorch throws while inputs are made or outputs compared is not the candidate's doing.

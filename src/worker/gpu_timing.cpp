@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "graph/graph.h"
 #include "measure/measure.h"
 #include "verify/verify.h"
 #include "worker/fresh_inputs.h"
@@ -20,12 +19,10 @@ void AddNote(const std::string& note, ProtocolStamp* protocol) {
 }
 
 // Seconds that the memory needs at the very least; none where nothing is known to be unavoidable.
-std::optional<double> FloorSeconds(const ProblemInfo& problem, const device::Limits& limits) {
-  if (problem.graph_json.empty() || limits.peak_bytes_per_s <= 0) return std::nullopt;
-  const auto graph = graph::ParseGraph(problem.graph_json);
-  if (!graph) return std::nullopt;
-  const int64_t bytes = graph::UnavoidableBytes(*graph, problem) - limits.l2_bytes;
-  if (bytes <= 0) return std::nullopt;
+std::optional<double> FloorSeconds(Session& session) {
+  const device::Limits& limits = session.device().limits();
+  const int64_t bytes = session.unavoidable_bytes() - limits.l2_bytes;
+  if (bytes <= 0 || limits.peak_bytes_per_s <= 0) return std::nullopt;
   return static_cast<double>(bytes) / limits.peak_bytes_per_s;
 }
 
@@ -120,7 +117,7 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     evaluation->speedup_eager = measure::Ratio(theirs.span_ns, ours.span_ns);
   }
   if (ours.busy_ns > 0) evaluation->own_kernel_share = ours.own_busy_ns / ours.busy_ns;
-  if (auto floor = FloorSeconds(reference.info(), session.device().limits())) {
+  if (auto floor = FloorSeconds(session)) {
     evaluation->floor_ms = *floor * 1e3;
   }
   if (auto guards = runner.CheckGuards(); !guards) return guards;

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "graph/graph.h"
 #include "measure/measure.h"
 #include "verify/probes.h"
 #include "verify/verify.h"
@@ -83,11 +84,17 @@ Result<void> Session::Load(const ProblemSpec& spec) {
   bindings_ = {};
   reference_.reset();
   degenerate_.clear();
+  unavoidable_bytes_ = 0;
   auto reference = reference::LoadReference(
       spec, args_.gpu ? fmt::format("cuda:{}", args_.gpu_index) : std::string("cpu"));
   if (!reference) return tl::unexpected<Error>(reference.error());
   reference_ = std::move(*reference);
   spec_ = spec;
+  const ProblemInfo& problem = reference_->info();
+  if (problem.graph_json.empty()) return {};
+  if (const auto graph = graph::ParseGraph(problem.graph_json)) {
+    unavoidable_bytes_ = graph::UnavoidableBytes(*graph, problem);
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // What the worker keeps between jobs: the device, the loaded problem, and tensors bound to it.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -39,6 +40,10 @@ class Session {
   // parameters are copied anew on each call; inputs are as the last candidate left them.
   Result<device::Bindings*> Bind();
 
+  // Bytes every implementation of the loaded problem moves (graph::UnavoidableBytes); 0 where its
+  // graph is not known.
+  int64_t unavoidable_bytes() const { return unavoidable_bytes_; }
+
   // Why the loaded problem is degenerate at this tier, "" where it is not; looked into once.
   Result<std::string> Degenerate(const std::string& tier);
 
@@ -54,6 +59,7 @@ class Session {
   std::unique_ptr<reference::Reference> reference_;
   device::Bindings bindings_;
   bool bound_ = false;
+  int64_t unavoidable_bytes_ = 0;
   std::map<std::string, std::string> degenerate_;  // by tier
 };
 

@@ -159,15 +159,14 @@ class Runner : public PlanRunner {
       if (auto warm = Run(); !warm) return tl::unexpected(warm.error());
       if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
       extra_bytes_ = Extra(warming.bytes());
-      outputs_.clear();
-      names_->BeginRun();
-      capturing_ = true;
-      const gpu::MemoryPeak captured;
-      auto graph = gpu::Graph::Capture([this] { return Run(); }, note);
-      capturing_ = false;
-      if (graph != nullptr) extra_bytes_ = Extra(captured.bytes());
-      captured_outputs_ = std::exchange(outputs_, {});
-      names_->BeginRun();
+      bool out_of_memory = false;
+      auto graph = CaptureOnce(note, &out_of_memory);
+      if (graph == nullptr && out_of_memory) {
+        // A capture cannot reuse the memory that torch keeps from earlier runs.
+        gpu::EmptyCache();
+        note->clear();
+        graph = CaptureOnce(note, &out_of_memory);
+      }
       if (auto synced = device_.Synchronize(); !synced) return tl::unexpected(synced.error());
       if (graph == nullptr) {
         captured_outputs_.clear();
@@ -230,6 +229,28 @@ class Runner : public PlanRunner {
  private:
   static tl::unexpected<Fault> Caught(const std::string& what, Verdict verdict) {
     return tl::unexpected(CurrentExceptionAsFault(what, verdict));
+  }
+
+  // nullptr with the reason in `note` where the plan cannot be captured.
+  std::unique_ptr<gpu::Graph> CaptureOnce(std::string* note, bool* out_of_memory) {
+    *out_of_memory = false;
+    captured_outputs_.clear();
+    outputs_.clear();
+    names_->BeginRun();
+    capturing_ = true;
+    const gpu::MemoryPeak captured;
+    auto graph = gpu::Graph::Capture(
+        [&] {
+          auto done = Run();
+          *out_of_memory = !done && done.error().verdict == Verdict::kOutOfMemory;
+          return done;
+        },
+        note);
+    capturing_ = false;
+    if (graph != nullptr) extra_bytes_ = Extra(captured.bytes());
+    captured_outputs_ = std::exchange(outputs_, {});
+    names_->BeginRun();
+    return graph;
   }
 
   // `run`: what one run allocates at its peak, outputs that are results of ops included.

@@ -135,6 +135,8 @@ std::unique_ptr<Graph> Graph::Capture(const std::function<Checked<void>()>& run,
   return nullptr;
 }
 
+void EmptyCache() { allocator::emptyCache(); }
+
 void Graph::Launch() { state_->graph->replay(); }
 
 }  // namespace cudaagent::device::gpu

@@ -28,6 +28,9 @@ class SideStream {
   std::unique_ptr<State> state_;
 };
 
+// Gives the memory that torch's allocator keeps for later back to the device; not while capturing.
+void EmptyCache();
+
 class Graph {
  public:
   // Captures what `run` enqueues on the current stream, which must not be the default one, into a

@@ -22,6 +22,9 @@ def _open():
         for folder in ("lib64", "lib"):
             path = f"{root}/{folder}/libnvrtc.so.13"
             if os.path.exists(path):
+                # NVRTC looks for its builtins by their bare name: loaded here, they are found.
+                for builtins in glob.glob(f"{root}/{folder}/libnvrtc-builtins.so.13*"):
+                    ctypes.CDLL(builtins)
                 return ctypes.CDLL(path), f"{root}/include"
     raise SystemExit("There is no libnvrtc.so.13 under CUDA_HOME, /usr/local/cuda or .venv: scripts/setup.sh installs one.")
 

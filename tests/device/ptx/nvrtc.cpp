@@ -56,6 +56,11 @@ Api Open() {
       if (library == nullptr &&
           (library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) != nullptr) {
         api.include = root + "/include";
+        // NVRTC looks for its builtins by their bare name, which finds only what is loaded already
+        // where the toolkit is no part of the loader's path.
+        for (const std::string& builtins : Matches(root + folder + "libnvrtc-builtins.so.13*")) {
+          dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+        }
       }
     }
   }

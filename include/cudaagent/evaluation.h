@@ -35,6 +35,7 @@ struct ProtocolStamp {
   bool cold_l2 = true;
   bool graph = false;         // the plan was captured and replayed as one CUDA graph
   std::string baseline;       // which baseline decides: "compile" | "eager"
+  bool fresh_worker = false;  // the worker had run no other candidate
   std::string note;           // anything a reader must know ("compile failed: eager decides")
 };
 

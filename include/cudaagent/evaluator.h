@@ -18,6 +18,11 @@ class Evaluator {
   // Judges one candidate. A candidate's fault is an Evaluation; an Error means nothing can be
   // evaluated any more (the worker will not start, the device is gone). Blocks. One call at a time.
   virtual Result<Evaluation> Evaluate(const Candidate& candidate) = 0;
+
+  // Judges a candidate that Evaluate() found correct once more, as it stands (nothing is tuned), in a
+  // worker that has run no other candidate, with new seeds and, on a GPU, by turns with eager and
+  // with the deciding baseline itself.
+  virtual Result<Evaluation> Confirm(const Candidate& candidate) = 0;
 };
 
 }  // namespace cudaagent

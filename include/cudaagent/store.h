@@ -19,6 +19,10 @@ class Store {
   // re-check command.
   virtual Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal,
                                    bool new_best) = 0;
+  // Durable before it returns. `attempt` is a stored one that now has its confirmation; `best` is
+  // what is best now, null where nothing is. best/ becomes that kernel, with the figures of its
+  // judgement().
+  virtual Result<void> SaveConfirmation(const Attempt& attempt, const Attempt* best) = 0;
 };
 
 }  // namespace cudaagent

@@ -44,7 +44,7 @@ Result<Evaluation> Find(const std::string& name) {
   if (!folder) return tl::unexpected(folder.error());
   auto run = store::ReadRun(*folder);
   if (!run) return tl::unexpected(run.error());
-  if (const store::StoredAttempt* best = run->best()) return best->attempt.evaluation;
+  if (const store::StoredAttempt* best = run->best()) return best->attempt.judgement();
   return Fail(ErrorCode::kUsage, "The run " + *folder + " has no correct candidate to compare.");
 }
 

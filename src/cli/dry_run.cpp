@@ -20,6 +20,7 @@ class NoStore : public Store {
  public:
   std::string folder() const override { return ""; }
   Result<void> SaveAttempt(const Attempt&, const Proposal*, bool) override { return {}; }
+  Result<void> SaveConfirmation(const Attempt&, const Attempt*) override { return {}; }
 };
 
 }  // namespace
@@ -39,6 +40,7 @@ int RunDry(const OptimizeCommand& command) {
   NoStore store;
   search::Limits limits;
   limits.attempts = 2;
+  limits.confirm = false;
   const search::Outcome outcome =
       search::Refine(*spec, start, **evaluator, *proposer->proposer, store, limits,
                      Watch(command, proposer->builtin_first));

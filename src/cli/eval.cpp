@@ -24,6 +24,7 @@ struct EvalCommand {
   OutputFlags output;
   std::vector<std::string> kernel_paths;
   bool init = false;
+  bool confirm = false;
   bool tune = false;
   bool retune = false;
   bool write_tuned = false;
@@ -77,6 +78,10 @@ int Judge(const EvalCommand& command, std::vector<Candidate> candidates,
     if (!evaluation) return Report(evaluation.error(), command.output.json);
     if (auto kept = KeepTuned(command, *evaluation, &candidate); !kept) {
       return Report(kept.error(), false);
+    }
+    if (command.confirm && evaluation->verdict == Verdict::kOk) {
+      evaluation = evaluator->Confirm(candidate);
+      if (!evaluation) return Report(evaluation.error(), command.output.json);
     }
     if (exit_code == kExitOk) exit_code = ExitCodeOf(evaluation->verdict);
     if (!shapes.empty()) {
@@ -146,6 +151,10 @@ Command AddEval(CLI::App& app) {
       "(--json: one line each); the exit code is the first failure's");
   sub->add_flag("--init", command->init,
                 "Judge the baseline that cudaagent init writes, in place of a KERNEL");
+  sub->add_flag("--confirm", command->confirm,
+                "Judge what is correct once more in a fresh worker, by turns with the deciding "
+                "baseline itself; the result is of that")
+      ->envname("CUDAAGENT_CONFIRM");
   AddEvalFlags(*sub, command->eval);
   AddTuneFlags(*sub, command->eval);
   sub->add_flag("--tune", command->tune,

@@ -14,6 +14,7 @@
 #include "cli/duration.h"
 #include "cli/recorded_flags.h"
 #include "cli/recording.h"
+#include "cli/run_summary.h"
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "prompt/feedback.h"
@@ -34,67 +35,18 @@ search::Observer Watch(const OptimizeCommand& command, bool builtin_first) {
   observer.on_attempt = [&command](const Attempt& attempt, bool new_best) {
     command.Say(report::AttemptLine(attempt, new_best));
   };
+  observer.on_confirm = [&command](const Attempt& attempt) {
+    command.Say("confirming attempt " + std::to_string(attempt.number) + " in a fresh worker");
+  };
+  observer.on_confirmed = [&command](const Attempt& attempt) {
+    command.Say(report::ConfirmationLine(attempt));
+  };
   observer.feedback = [](const Attempt& attempt) { return prompt::Feedback(attempt.evaluation); };
   observer.stop_requested = [] { return StopSignal() != 0; };
   return observer;
 }
 
 namespace {
-
-nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& folder,
-                           const std::vector<AlsoResult>& also) {
-  nlohmann::json attempts = nlohmann::json::array();
-  Usage usage;
-  for (const Attempt& attempt : outcome.attempts) {
-    nlohmann::json row = {{"attempt", attempt.number},
-                          {"origin", attempt.candidate.origin},
-                          {"verdict", std::string(ToString(attempt.evaluation.verdict))}};
-    if (attempt.evaluation.candidate) row["median_ms"] = attempt.evaluation.candidate->median_ms;
-    if (attempt.evaluation.reward) row["reward"] = *attempt.evaluation.reward;
-    if (attempt.usage.total_tokens() > 0) row["usage"] = protocol::ToJson(attempt.usage);
-    usage += attempt.usage;
-    attempts.push_back(std::move(row));
-  }
-  nlohmann::json json = {{"schema", 1},
-                         {"folder", folder},
-                         {"stopped", search::ToString(outcome.reason)},
-                         {"attempts", std::move(attempts)}};
-  if (usage.total_tokens() > 0) json["usage"] = protocol::ToJson(usage);
-  if (outcome.error) json["error"] = {{"message", outcome.error->message}};
-  if (outcome.best >= 0) {
-    json["best"] = {{"attempt", outcome.best},
-                    {"kernel", folder + "/best/kernel.cu"},
-                    {"evaluation", protocol::ToJson(outcome.attempts[outcome.best].evaluation)}};
-    if (!also.empty()) json["best"]["also"] = AlsoJson(also);
-  }
-  return json;
-}
-
-std::string SummaryText(const search::Outcome& outcome, const std::string& folder,
-                        const std::vector<AlsoResult>& also) {
-  const size_t count = outcome.attempts.size();
-  std::string text = std::to_string(count) + (count == 1 ? " attempt" : " attempts, the baseline among them") +
-                     "; stopped: " +
-                     (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
-  if (outcome.best < 0) return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
-  const Attempt& best = outcome.attempts[outcome.best];
-  text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) + ", " +
-          best.candidate.origin + ")\n";
-  const auto speedup = reward::DecidingSpeedup(best.evaluation);
-  if (speedup && speedup->value <= 1) {
-    text += "nothing was faster than " + best.evaluation.protocol.baseline +
-            ": this is the best of what is correct, no gain\n";
-  }
-  return text + report::EvaluationText(best.evaluation) + AlsoText(also);
-}
-
-int ExitCodeOfOutcome(const OptimizeCommand& command, const search::Outcome& outcome) {
-  if (outcome.error) return ExitCodeOf(outcome.error->code);
-  if (outcome.reason == search::StopReason::kInterrupted) return 128 + StopSignal();
-  if (outcome.best < 0) return kExitNoCorrectCandidate;
-  const bool missed = command.limits.target_speedup && outcome.reason != search::StopReason::kTarget;
-  return missed ? kExitBudget : kExitOk;
-}
 
 // The best kernel so far and every attempt are on disk; says so where the proposer failed for good.
 Error WithWhatIsLeft(Error error, const search::Outcome& outcome, const std::string& folder) {
@@ -191,10 +143,11 @@ int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome,
                             : SummaryText(outcome, folder, also));
   if (outcome.error) Report(*outcome.error, false);
   if (!printed) return Report(printed.error(), false);
-  return ExitCodeOfOutcome(command, outcome);
+  return ExitCodeOfOutcome(outcome, command.limits);
 }
 
 Result<void> ReadLimits(OptimizeCommand& command) {
+  command.limits.confirm = !command.no_confirm;
   if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
   if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
   if (command.max_time.empty()) return {};
@@ -329,6 +282,9 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
   AddProposerFlags(*sub, command.proposer);
   AddEvalFlags(*sub, command.eval);
   AddTuneFlags(*sub, command.eval);
+  sub->add_flag("--no-confirm", command.no_confirm,
+                "Call the best kernel best without judging it again in a fresh worker")
+      ->envname("CUDAAGENT_NO_CONFIRM");
   sub->add_flag("--no-tune", command.no_tune, "Judge candidates at their default tune values only")
       ->envname("CUDAAGENT_NO_TUNE");
   AddOutputFlags(*sub, command.output);

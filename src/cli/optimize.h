@@ -26,6 +26,7 @@ struct OptimizeCommand {
   int64_t max_tokens_total = 0;  // 0 = none
   bool dry_run = false;
   bool no_tune = false;
+  bool no_confirm = false;
   std::string out;
   std::string resume;                     // the run to go on with
   store::FlagValues flags;                // all of the above that was given, for the record

@@ -111,7 +111,8 @@ int RunBest(const StoredCommand& command) {
                                    {"origin", attempt.candidate.origin},
                                    {"note", attempt.candidate.note},
                                    {"source", attempt.candidate.source},
-                                   {"evaluation", protocol::ToJson(attempt.evaluation)}};
+                                   {"confirmed", attempt.confirmation.has_value()},
+                                   {"evaluation", protocol::ToJson(attempt.judgement())}};
   return Deliver(protocol::ToText(document) + "\n", command.out);
 }
 
@@ -128,6 +129,7 @@ std::string AttemptJsonLine(const store::StoredAttempt& stored) {
                          {"evaluation", protocol::ToJson(attempt.evaluation)},
                          {"feedback", attempt.feedback},
                          {"elapsed_s", attempt.elapsed_s}};
+  if (attempt.confirmation) json["confirmation"] = protocol::ToJson(*attempt.confirmation);
   if (attempt.evaluation.reward) json["reward"] = *attempt.evaluation.reward;
   if (stored.proposal) {
     json["prompt"] = stored.proposal->prompt;

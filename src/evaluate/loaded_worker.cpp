@@ -35,6 +35,7 @@ Result<void> LoadedWorker::Load() {
 }
 
 Result<void> LoadedWorker::BeginLoad() {
+  had_candidates_ = false;
   if (worker_.state() == pool::WorkerState::kAbsent) {
     if (auto launched = worker_.Launch(); !launched) return launched;
   }
@@ -87,6 +88,7 @@ Result<void> LoadedWorker::EnsureReady() {
 
 tl::expected<protocol::FromChild, pool::Trouble> LoadedWorker::Run(
     const protocol::ToWorker& job, const std::string& stage, const pool::StageLimits& limits) {
+  had_candidates_ = had_candidates_ || std::holds_alternative<protocol::EvaluateJob>(job);
   if (auto sent = worker_.Begin(job); !sent) {
     sent.error().stage = stage;
     return tl::unexpected(sent.error());

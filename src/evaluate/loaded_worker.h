@@ -41,6 +41,8 @@ class LoadedWorker {
   const ProblemInfo& problem() const { return problem_; }
   // Whether the present process has answered a job since it loaded the problem.
   bool served() const { return worker_.answers() > 1; }
+  // Whether the present process has been given a candidate.
+  bool had_candidates() const { return had_candidates_; }
 
  private:
   Result<void> BeginLoad();
@@ -52,6 +54,7 @@ class LoadedWorker {
   DeviceStamp device_;
   ProblemInfo problem_;
   bool known_ = false;  // problem_ is filled
+  bool had_candidates_ = false;
 };
 
 }  // namespace cudaagent::evaluate

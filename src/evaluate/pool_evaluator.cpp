@@ -16,6 +16,13 @@ namespace {
 
 constexpr int kMaxInfraErrors = 3;
 
+// Other inputs than the first judgement's, and still repeatable; 0 stays 0, "from the system".
+uint64_t ConfirmationSeed(uint64_t seed) {
+  if (seed == 0) return 0;
+  const uint64_t other = ~seed;
+  return other == 0 ? seed - 1 : other;
+}
+
 void Blame(const Fault& fault, const std::string& stage, Evaluation* evaluation) {
   evaluation->verdict = fault.verdict;
   evaluation->message = fault.message;
@@ -62,13 +69,23 @@ void PoolEvaluator::Say(const std::string& line) const {
 }
 
 Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
+  return EvaluateOn(Occasion::kFirst, candidate);
+}
+
+Result<Evaluation> PoolEvaluator::Confirm(const Candidate& candidate) {
+  // Nothing that an earlier candidate left in the device's memory or in the process is there.
+  worker_->Retire();
+  return EvaluateOn(Occasion::kConfirmation, candidate);
+}
+
+Result<Evaluation> PoolEvaluator::EvaluateOn(Occasion occasion, const Candidate& candidate) {
   const util::Stopwatch total;
   Evaluation evaluation;
   evaluation.candidate_hash = util::Sha256Hex(candidate.source);
   evaluation.device = worker_->device();
   evaluation.protocol.tier = config_.options.tier;
   evaluation.protocol.precision = protocol::NameOf(config_.spec.precision);
-  const Result<bool> judged = Judge(candidate, &evaluation);
+  const Result<bool> judged = Judge(occasion, candidate, &evaluation);
   if (!judged) return tl::unexpected(judged.error());
 
   evaluation.problem_hash = problem().hash;
@@ -83,7 +100,8 @@ Result<Evaluation> PoolEvaluator::Evaluate(const Candidate& candidate) {
   return evaluation;
 }
 
-Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evaluation) {
+Result<bool> PoolEvaluator::Judge(Occasion occasion, const Candidate& candidate,
+                                  Evaluation* evaluation) {
   if (candidate.fault) {
     Blame(*candidate.fault, "propose", evaluation);
     return false;
@@ -95,7 +113,7 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
                               "prepare: this run forbids prepare steps (--no-prepare); do the work in "
                               "\"steps\".");
   }
-  if (parsed) {
+  if (parsed && occasion == Occasion::kFirst) {
     candidate::Combinations combinations = ToTune(parsed->plan);
     if (!combinations.values.empty()) {
       return Tuner(*this, candidate, std::move(*parsed), std::move(combinations)).Run(evaluation);
@@ -111,6 +129,10 @@ Result<bool> PoolEvaluator::Judge(const Candidate& candidate, Evaluation* evalua
   protocol::EvaluateJob job;
   job.source = candidate.source;
   job.options = config_.options;
+  if (occasion == Occasion::kConfirmation) {
+    job.compiled = baseline_.decides == "compile";
+    job.options.seed = ConfirmationSeed(job.options.seed);
+  }
   const Result<bool> compiled = Compile(*parsed, &job, evaluation);
   if (!compiled || !*compiled) return compiled;
   if (auto run = RunOnDevice(job, Limits(), /*confirm=*/true, evaluation); !run) {
@@ -170,7 +192,8 @@ protocol::CompileJob PoolEvaluator::CompileJobOf(const candidate::ParsedCandidat
 
 pool::StageLimits PoolEvaluator::Limits() const {
   // The limit that ends timing politely is the worker's; the one here ends a hang.
-  return {{"load", config_.timeouts.load_s},
+  return {{"baseline", config_.timeouts.baseline_s},
+          {"load", config_.timeouts.load_s},
           {"check", config_.timeouts.check_s},
           {"time", std::max(config_.timeouts.time_s, 2 * config_.options.time_limit_s + 20)}};
 }
@@ -183,8 +206,13 @@ Result<void> PoolEvaluator::RunOnDevice(const protocol::EvaluateJob& job,
     if (auto ready = worker_->EnsureReady(); !ready) return ready;
     evaluation->seconds["worker_wait"] += waiting.Seconds();
     const bool served = worker_->served();
+    const bool fresh = !worker_->had_candidates();
     auto answer = worker_->Run(job, "load", limits);
-    if (answer) return TakeAnswer(std::move(*answer), evaluation);
+    if (answer) {
+      auto taken = TakeAnswer(std::move(*answer), evaluation);
+      evaluation->protocol.fresh_worker = fresh;
+      return taken;
+    }
     const bool may_be_innocent =
         confirm && served && answer.error().kind != pool::Trouble::Kind::kTimedOut;
     if (confirming || !may_be_innocent) {

@@ -31,6 +31,7 @@ class PoolEvaluator : public Evaluator {
 
   const ProblemInfo& problem() const override { return worker_->problem(); }
   Result<Evaluation> Evaluate(const Candidate& candidate) override;
+  Result<Evaluation> Confirm(const Candidate& candidate) override;
 
  private:
   Result<void> CheckConfig() const;
@@ -38,8 +39,10 @@ class PoolEvaluator : public Evaluator {
 
   Result<protocol::BaselineReply> MeasureBaseline(bool* keep);
 
+  enum class Occasion { kFirst, kConfirmation };
+  Result<Evaluation> EvaluateOn(Occasion occasion, const Candidate& candidate);
   // The stages of one evaluation. Each returns false once the verdict has fallen.
-  Result<bool> Judge(const Candidate& candidate, Evaluation* evaluation);
+  Result<bool> Judge(Occasion occasion, const Candidate& candidate, Evaluation* evaluation);
   Result<bool> Compile(const candidate::ParsedCandidate& parsed, protocol::EvaluateJob* job,
                        Evaluation* evaluation);
   // What does not depend on the tune values of a plan, kernels left out.

@@ -54,7 +54,7 @@ void Score(const BaselineState& baseline, Evaluation* evaluation) {
   const std::optional<LogFigure> eager = ToLog(*evaluation->eager);
   if (!candidate || !eager) return;
   if (!evaluation->speedup_eager) evaluation->speedup_eager = ToSpeedup(Over(*eager, *candidate));
-  if (!baseline.baseline) return;
+  if (!baseline.baseline || evaluation->speedup_compile) return;
   const std::optional<LogFigure> eager_then = ToLog(baseline.baseline->eager);
   const std::optional<LogFigure> compiled_then = ToLog(baseline.baseline->compiled);
   const Speedup& over_eager = *evaluation->speedup_eager;

@@ -38,6 +38,7 @@ void Describe(auto& a, Is<ProtocolStamp> auto& v) {
   a("cold_l2", v.cold_l2);
   a("graph", v.graph);
   a("baseline", v.baseline);
+  a("fresh_worker", v.fresh_worker);
   a("note", v.note);
 }
 

@@ -27,6 +27,7 @@ void Describe(auto& a, Is<EvaluateJob> auto& v) {
   a("options", v.options);
   a("trials", v.trials);
   a("eager", v.eager);
+  a("compiled", v.compiled);
 }
 
 void Describe(auto& a, Is<BaselineJob> auto& v) { a("options", v.options); }

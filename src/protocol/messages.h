@@ -15,7 +15,7 @@
 
 namespace cudaagent::protocol {
 
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 // ---- child -> driver, first frame ----
 struct Hello {
@@ -39,6 +39,7 @@ struct EvaluateJob {
   EvalOptions options;
   bool trials = true;  // false: an earlier job passed them with this code
   bool eager = true;   // false: the candidate is timed alone, to rank it
+  bool compiled = false;  // torch.compile takes turns as well
 };
 // Times torch.compile'd forward against eager, interleaved. Slow the first time.
 struct BaselineJob {

@@ -65,6 +65,18 @@ std::string TuningRow(const std::optional<Tuning>& tuning, bool estimated) {
   return text;
 }
 
+// Time, speedups and reward, as far as there are any.
+std::string Figures(const Evaluation& e) {
+  std::string text;
+  if (e.candidate) {
+    text += fmt::format("  {}{:.4f} ms", e.estimated ? "~" : "", e.candidate->median_ms);
+  }
+  if (e.speedup_eager) text += "  eager " + SpeedupText(*e.speedup_eager, e.estimated);
+  if (e.speedup_compile) text += "  compile " + SpeedupText(*e.speedup_compile, e.estimated);
+  if (e.reward) text += fmt::format("  reward {:g}", *e.reward);
+  return text;
+}
+
 std::string CounterRows(const std::vector<KernelCounters>& counters) {
   std::string text;
   for (const KernelCounters& c : counters) {
@@ -144,6 +156,15 @@ std::string EvaluationText(const Evaluation& e) {
   return text;
 }
 
+std::string ConfirmationLine(const Attempt& attempt) {
+  const Evaluation& e = attempt.judgement();
+  std::string line = fmt::format("attempt {:<3} ", attempt.number);
+  if (e.verdict != Verdict::kOk) {
+    return line + fmt::format("refuted  {}: {}", ToString(e.verdict), e.message);
+  }
+  return line + "confirmed" + Figures(e);
+}
+
 std::string AttemptLine(const Attempt& attempt, bool new_best) {
   const Evaluation& e = attempt.evaluation;
   std::string line = fmt::format("attempt {:<3} {:<8} {}", attempt.number, attempt.candidate.origin,
@@ -153,13 +174,7 @@ std::string AttemptLine(const Attempt& attempt, bool new_best) {
                                                attempt.usage.completion_tokens)
                                  : "";
   if (e.verdict != Verdict::kOk) return line + ": " + e.message + tokens;
-  if (e.candidate) {
-    line += fmt::format("  {}{:.4f} ms", e.estimated ? "~" : "", e.candidate->median_ms);
-  }
-  if (e.speedup_eager) line += "  eager " + SpeedupText(*e.speedup_eager, e.estimated);
-  if (e.speedup_compile) line += "  compile " + SpeedupText(*e.speedup_compile, e.estimated);
-  if (e.reward) line += fmt::format("  reward {:g}", *e.reward);
-  line += tokens;
+  line += Figures(e) + tokens;
   if (!attempt.candidate.note.empty()) line += "  " + attempt.candidate.note;
   return line + (new_best ? "  (best so far)" : "");
 }

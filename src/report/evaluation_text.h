@@ -21,4 +21,7 @@ std::string AttemptLine(const Attempt& attempt, bool new_best);
 // "2.10x [2.05, 2.14]", with "~" before it where it is an estimate.
 std::string SpeedupText(const Speedup& speedup, bool estimated);
 
+// One line of what judging an attempt once more in a fresh worker came to.
+std::string ConfirmationLine(const Attempt& attempt);
+
 }  // namespace cudaagent::report

@@ -12,6 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Refuted ones that are replaced by the next best.
+constexpr int kMaxConfirmations = 3;
+
 class Loop {
  public:
   Loop(const ProblemSpec& spec, Evaluator& evaluator, Proposer& proposer, Store& store,
@@ -23,26 +26,64 @@ class Loop {
     earlier_s_ = start.elapsed_s;
     baselines_ = start.init ? 1 : 0;
     for (const Attempt& attempt : start.history) Count(attempt);
-    if (!start.init || !outcome_.attempts.empty() || Judge(*start.init, nullptr)) Search();
+    const bool begun = !start.init || !outcome_.attempts.empty() || Judge(*start.init, nullptr);
+    // A target that the confirmation does not reach was not reached: the search goes on.
+    while (begun && Search() && ConfirmBest() && outcome_.reason == StopReason::kTarget &&
+           !TargetReached()) {
+    }
     outcome_.elapsed_s = Elapsed();
     return std::move(outcome_);
   }
 
  private:
-  void Search() {
+  // Until a limit is reached. False: the run cannot go on.
+  bool Search() {
     while (!Finished()) {
       auto proposal = Propose();
-      if (!proposal) {
-        outcome_.error = proposal.error();
-        return;
-      }
+      if (!proposal) return Stop(proposal.error());
       if (!proposal->has_value()) {
-        outcome_.reason =
-            limits_.max_tokens && TokensUsed() > 0 ? StopReason::kTokens : StopReason::kExhausted;
-        return;
+        return Reached(limits_.max_tokens && TokensUsed() > 0 ? StopReason::kTokens
+                                                              : StopReason::kExhausted);
       }
-      if (!Judge((*proposal)->candidate, &**proposal)) return;
+      if (!Judge((*proposal)->candidate, &**proposal)) return false;
     }
+    return true;
+  }
+
+  // The best is called best once a fresh worker has found the same; where it does not, the next
+  // best takes its place. False: the run cannot go on.
+  bool ConfirmBest() {
+    if (!limits_.confirm || outcome_.reason == StopReason::kInterrupted) return true;
+    for (int tries = 0; tries < kMaxConfirmations && NeedsConfirmation(); ++tries) {
+      Attempt& attempt = outcome_.attempts[outcome_.best];
+      if (observer_.on_confirm) observer_.on_confirm(attempt);
+      auto evaluation = evaluator_.Confirm(attempt.candidate);
+      if (!evaluation) return Stop(evaluation.error());
+      // What the machine did to it says nothing of the candidate.
+      if (evaluation->verdict == Verdict::kInfraError) return true;
+      attempt.confirmation = std::move(*evaluation);
+      outcome_.best = BestOfAll();
+      auto saved = store_.SaveConfirmation(attempt, best());
+      if (!saved) return Stop(saved.error());
+      if (observer_.on_confirmed) observer_.on_confirmed(attempt);
+    }
+    return true;
+  }
+
+  bool NeedsConfirmation() const {
+    return best() != nullptr && !best()->confirmation && best()->evaluation.candidate &&
+           !best()->evaluation.estimated;
+  }
+
+  int BestOfAll() const {
+    int found = -1;
+    for (const Attempt& attempt : outcome_.attempts) {
+      if (attempt.judgement().verdict != Verdict::kOk) continue;
+      if (found < 0 || Better(attempt.judgement(), outcome_.attempts[found].judgement())) {
+        found = attempt.number;
+      }
+    }
+    return found;
   }
 
   Result<std::optional<Proposal>> Propose() {
@@ -81,8 +122,8 @@ class Loop {
   }
 
   bool IsNewBest(const Attempt& attempt) const {
-    return attempt.evaluation.verdict == Verdict::kOk &&
-           (best() == nullptr || Better(attempt.evaluation, best()->evaluation));
+    return attempt.judgement().verdict == Verdict::kOk &&
+           (best() == nullptr || Better(attempt.judgement(), best()->judgement()));
   }
 
   // Makes it part of what the run knows.
@@ -112,7 +153,7 @@ class Loop {
 
   bool TargetReached() const {
     if (!limits_.target_speedup || best() == nullptr || best()->evaluation.estimated) return false;
-    auto speedup = reward::DecidingSpeedup(best()->evaluation);
+    auto speedup = reward::DecidingSpeedup(best()->judgement());
     return speedup && speedup->low >= *limits_.target_speedup;
   }
 

@@ -20,6 +20,7 @@ struct Limits {
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
   std::optional<double> max_seconds;     // over all sittings; checked before each proposal
   std::optional<int64_t> max_tokens;     // of all calls of a language model; binds before a call
+  bool confirm = true;                   // measured bests are judged again in a fresh worker
 };
 
 enum class StopReason { kAttempts, kPatience, kTarget, kTime, kTokens, kExhausted, kInterrupted };
@@ -38,6 +39,8 @@ struct Start {
 struct Observer {
   std::function<void(int number, const std::string& proposer)> on_propose;
   std::function<void(const Attempt& attempt, bool new_best)> on_attempt;
+  std::function<void(const Attempt& attempt)> on_confirm;    // about to be confirmed
+  std::function<void(const Attempt& attempt)> on_confirmed;  // or refuted
   std::function<std::string(const Attempt& attempt)> feedback;  // text for the next proposal
   std::function<bool()> stop_requested;                         // a person pressed Ctrl-C
 };
@@ -57,7 +60,7 @@ struct Outcome {
 bool Better(const Evaluation& a, const Evaluation& b);
 
 // Evaluates the baseline as attempt 0 unless the history holds it, then proposes and evaluates until a
-// limit is reached. Every attempt is stored before the next begins. Resumed from any prefix of a run's
+// limit is reached, then confirms the best. Every attempt is stored before the next begins. Resumed from any prefix of a run's
 // attempts it does what the whole run would have done.
 Outcome Refine(const ProblemSpec& spec, const Start& start, Evaluator& evaluator, Proposer& proposer,
                Store& store, const Limits& limits, const Observer& observer);

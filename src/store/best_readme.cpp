@@ -70,7 +70,7 @@ std::string BestReadme(const Attempt& attempt, const ProblemSpec& spec,
                        const std::vector<std::string>& recheck) {
   std::string command;
   for (const std::string& word : recheck) command += (command.empty() ? "" : " ") + ShellQuote(word);
-  const Evaluation& e = attempt.evaluation;
+  const Evaluation& e = attempt.judgement();
   std::string text = "# Best kernel\n\n";
   text += fmt::format("For `{}` ({}, {}). Attempt {}, written by {}.", spec.path, spec.class_name,
                       spec.dtype, attempt.number, attempt.candidate.origin);
@@ -81,8 +81,14 @@ std::string BestReadme(const Attempt& attempt, const ProblemSpec& spec,
     for (const auto& [name, value] : spec.consts) text += " `" + name + " = " + value + "`";
     text += ".\n\n";
   }
-  text += fmt::format("Verified: {} of {} trials, worst absolute error {:.3g}.\n\n", e.check.passed,
+  text += fmt::format("Verified: {} of {} trials, worst absolute error {:.3g}.", e.check.passed,
                       e.check.trials, e.check.max_abs_error);
+  if (attempt.confirmation) {
+    text += " Confirmed in a fresh worker with new inputs; the figures are of that.";
+  } else if (!e.estimated) {
+    text += " Not confirmed in a fresh worker.";
+  }
+  text += "\n\n";
   text += Figures(e) + "\n" + Conditions(e);
   text += "\nCheck it again:\n\n```\n" + command + "\n```\n";
   return text;

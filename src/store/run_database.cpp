@@ -142,6 +142,27 @@ Result<void> RunDatabase::SaveAttempt(const Attempt& attempt, const Proposal* pr
   return transaction->Commit();
 }
 
+Result<void> RunDatabase::SaveConfirmation(const Attempt& attempt, int best) {
+  auto transaction = Transaction::Begin(database_);
+  if (!transaction) return tl::unexpected(transaction.error());
+  auto insert = database_.Prepare("INSERT OR REPLACE INTO confirmation VALUES (?, ?, ?)");
+  if (insert) {
+    insert->Bind(int64_t{attempt.number})
+        .Bind(std::string(ToString(attempt.confirmation->verdict)))
+        .Bind(Line(protocol::ToJson(*attempt.confirmation)));
+  }
+  if (auto saved = Execute(insert); !saved) return saved;
+  if (attempt.confirmation->verdict != Verdict::kOk) {
+    auto refuted = database_.Prepare("UPDATE attempt SET new_best = 0 WHERE number = ?");
+    if (refuted) refuted->Bind(int64_t{attempt.number});
+    if (auto saved = Execute(refuted); !saved) return saved;
+  }
+  auto marked = database_.Prepare("UPDATE attempt SET new_best = 1 WHERE number = ?");
+  if (marked) marked->Bind(int64_t{best});
+  if (auto saved = Execute(marked); !saved) return saved;
+  return transaction->Commit();
+}
+
 Result<void> RunDatabase::End(const std::string& stopped, bool finished, double elapsed_s) {
   auto update = database_.Prepare("UPDATE run SET stopped = ?, finished = ?, elapsed_s = ?");
   if (update) update->Bind(stopped).Bind(int64_t{finished}).Bind(elapsed_s);
@@ -196,10 +217,11 @@ Result<void> RunDatabase::ReadDescription(StoredRun* run) {
 
 Result<void> RunDatabase::ReadAttempts(StoredRun* run) {
   auto select = database_.Prepare(
-      "SELECT number, parent, origin, note, source, feedback, new_best, a.elapsed_s, json, "
-      "x.attempt, prompt, answer, reasoning, finish_reason, prompt_hash, fault, prompt_tokens, "
-      "completion_tokens, reasoning_tokens, cached_tokens FROM attempt a "
+      "SELECT number, parent, origin, note, source, feedback, new_best, a.elapsed_s, e.json, "
+      "x.attempt, prompt, answer, reasoning, finish_reason, prompt_hash, x.fault, prompt_tokens, "
+      "completion_tokens, reasoning_tokens, cached_tokens, c.json FROM attempt a "
       "JOIN evaluation e ON e.attempt = number LEFT JOIN exchange x ON x.attempt = number "
+      "LEFT JOIN confirmation c ON c.attempt = number "
       "ORDER BY number");
   if (!select) return tl::unexpected(select.error());
   while (true) {
@@ -222,6 +244,12 @@ Result<void> RunDatabase::ReadAttempts(StoredRun* run) {
     auto evaluation = protocol::EvaluationFromJson(document);
     if (!evaluation) return tl::unexpected(Damaged(evaluation.error().message));
     attempt.evaluation = std::move(*evaluation);
+    if (!select->IsNull(20)) {
+      auto confirmation =
+          protocol::EvaluationFromJson(json::parse(select->Text(20), nullptr, false));
+      if (!confirmation) return tl::unexpected(Damaged(confirmation.error().message));
+      attempt.confirmation = std::move(*confirmation);
+    }
     if (!select->IsNull(9)) {
       Proposal& proposal = stored.proposal.emplace();
       proposal.candidate = attempt.candidate;
@@ -247,8 +275,8 @@ Result<RunGlance> RunDatabase::Glance() {
   auto select = database_.Prepare(
       "SELECT path, proposer, started, stopped, finished, (SELECT count(*) FROM attempt), "
       "(SELECT max(number) FROM attempt WHERE new_best), "
-      "(SELECT json FROM evaluation WHERE attempt = "
-      "(SELECT max(number) FROM attempt WHERE new_best)) "
+      "(SELECT coalesce(c.json, e.json) FROM evaluation e LEFT JOIN confirmation c "
+      "USING (attempt) WHERE e.attempt = (SELECT max(number) FROM attempt WHERE new_best)) "
       "FROM run JOIN problem ON problem_hash = hash");
   if (!select) return tl::unexpected(select.error());
   auto row = select->Step();

@@ -36,6 +36,8 @@ class RunDatabase {
   // The run goes on: with these flags, and no longer stopped.
   Result<void> Continue(const FlagValues& flags);
   Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal, bool new_best);
+  // A refuted attempt is no best any more; `best` (-1: none) is one from now on.
+  Result<void> SaveConfirmation(const Attempt& attempt, int best);
   Result<void> End(const std::string& stopped, bool finished, double elapsed_s);
 
   Result<StoredRun> Read();

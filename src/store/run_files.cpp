@@ -71,7 +71,7 @@ Files BestFiles(const std::string& folder, const Attempt& attempt,
   std::vector<std::string> recheck = description.recheck;
   recheck.push_back(folder + "/best/kernel.cu");
   return {{"kernel.cu", attempt.candidate.source},
-          {"evaluation.json", Page(protocol::ToJson(attempt.evaluation))},
+          {"evaluation.json", Page(protocol::ToJson(attempt.judgement()))},
           {"README.md", BestReadme(attempt, description.spec, recheck)}};
 }
 
@@ -131,6 +131,20 @@ Result<void> WriteAttemptFiles(const std::string& folder, const Attempt& attempt
                     AttemptFiles(attempt, proposal));
 }
 
+Result<void> WriteConfirmationFile(const std::string& folder, const Attempt& attempt) {
+  if (!attempt.confirmation) return {};
+  return WriteFiles(fmt::format("{}/attempts/{:04}", folder, attempt.number),
+                    {{"confirmation.json", Page(protocol::ToJson(*attempt.confirmation))}});
+}
+
+Result<void> RemoveBestFiles(const std::string& folder) {
+  std::error_code error;
+  fs::remove_all(folder + "/best", error);
+  if (!error) return {};
+  return Fail(ErrorCode::kEnvironment,
+              "Cannot remove " + folder + "/best: " + error.message() + ".");
+}
+
 Result<void> WriteBestFiles(const std::string& folder, const Attempt& attempt,
                             const RunDescription& description) {
   const std::string best = folder + "/best", fresh = folder + "/.best-new";
@@ -150,9 +164,10 @@ Result<void> RepairFiles(const std::string& folder, const StoredRun& run) {
   for (const StoredAttempt& each : run.attempts) {
     const Proposal* proposal = each.proposal ? &*each.proposal : nullptr;
     if (auto written = WriteAttemptFiles(folder, each.attempt, proposal); !written) return written;
+    if (auto written = WriteConfirmationFile(folder, each.attempt); !written) return written;
   }
   const StoredAttempt* best = run.best();
-  return best == nullptr ? Result<void>{} : WriteBestFiles(folder, best->attempt, run.description);
+  return best == nullptr ? RemoveBestFiles(folder) : WriteBestFiles(folder, best->attempt, run.description);
 }
 
 }  // namespace cudaagent::store

@@ -18,6 +18,11 @@ Result<void> WriteAttemptFiles(const std::string& folder, const Attempt& attempt
 Result<void> WriteBestFiles(const std::string& folder, const Attempt& attempt,
                             const RunDescription& description);
 
+// Beside the attempt's files; nothing where it has no confirmation.
+Result<void> WriteConfirmationFile(const std::string& folder, const Attempt& attempt);
+// For a run whose best was refuted and that has no other.
+Result<void> RemoveBestFiles(const std::string& folder);
+
 // After a kill: removes what was half written, writes what is missing or not right.
 Result<void> RepairFiles(const std::string& folder, const StoredRun& run);
 

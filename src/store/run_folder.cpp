@@ -181,6 +181,13 @@ Result<void> RunFolder::SaveAttempt(const Attempt& attempt, const Proposal* prop
   return new_best ? WriteBestFiles(folder_, attempt, description_) : Result<void>{};
 }
 
+Result<void> RunFolder::SaveConfirmation(const Attempt& attempt, const Attempt* best) {
+  auto saved = database_.SaveConfirmation(attempt, best == nullptr ? -1 : best->number);
+  if (!saved) return saved;
+  if (auto written = WriteConfirmationFile(folder_, attempt); !written) return written;
+  return best == nullptr ? RemoveBestFiles(folder_) : WriteBestFiles(folder_, *best, description_);
+}
+
 Result<void> RunFolder::End(const std::string& stopped, bool finished, double elapsed_s,
                             const std::string& summary) {
   // The summary first: a run that the database calls finished is whole.

@@ -45,6 +45,7 @@ class RunFolder : public Store {
   Result<void> Continue(const FlagValues& flags);
   Result<void> SaveAttempt(const Attempt& attempt, const Proposal* proposal,
                            bool new_best) override;
+  Result<void> SaveConfirmation(const Attempt& attempt, const Attempt* best) override;
   // How it ended: `stopped` for people; `finished` as in StoredRun; `summary` is one JSON document.
   Result<void> End(const std::string& stopped, bool finished, double elapsed_s,
                    const std::string& summary);

@@ -58,6 +58,13 @@ CREATE TABLE exchange (         -- what the proposer was asked and answered; non
   cached_tokens INTEGER NOT NULL
 ) STRICT;
 )sql",
+    R"sql(
+CREATE TABLE confirmation (     -- of attempts that were about to be called best
+  attempt INTEGER PRIMARY KEY REFERENCES attempt (number),
+  verdict TEXT NOT NULL,
+  json TEXT NOT NULL            -- an evaluation
+) STRICT;
+)sql",
 };
 constexpr int64_t kToday = std::size(kMigrations);
 

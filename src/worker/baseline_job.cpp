@@ -8,12 +8,10 @@
 #include "util/time.h"
 #include "worker/fresh_inputs.h"
 #include "worker/jobs.h"
+#include "worker/model_contender.h"
 
 namespace cudaagent::worker {
 namespace {
-
-using Forward = Result<std::vector<at::Tensor>> (reference::Reference::*)(
-    const std::vector<c10::IValue>&, Precision);
 
 protocol::BaselineReply Refuse(std::string why) {
   protocol::BaselineReply reply;
@@ -33,22 +31,9 @@ protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& sessio
   if (!first) return Refuse(fmt::format("torch.compile failed: {}", first.error().message));
   first->clear();
 
-  const std::vector<c10::IValue>* inputs = nullptr;
-  const auto contender = [&](const char* name, Forward forward) {
-    measure::Contender result;
-    result.name = name;
-    result.prepare = [&]() -> Checked<void> {
-      auto next = fresh->Next();
-      if (!next) return Blame(Verdict::kInfraError, next.error().message);
-      inputs = *next;
-      return {};
-    };
-    result.run = [&, forward]() -> Checked<void> {
-      auto outputs = (reference.*forward)(*inputs, precision);
-      if (!outputs) return Blame(Verdict::kInfraError, outputs.error().message);
-      return {};
-    };
-    return result;
+  std::optional<Error> world;
+  const auto contender = [&](const char* name, ModelForward forward) {
+    return ModelContender(name, reference, forward, precision, *fresh, world);
   };
   auto measured =
       measure::MeasureInterleaved({contender("eager", &reference::Reference::Forward),

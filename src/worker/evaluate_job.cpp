@@ -69,6 +69,21 @@ std::string Praise(const Evaluation& evaluation) {
   return text + ".";
 }
 
+// Before the candidate comes near the device: the first call compiles, for seconds. False, told in
+// the notes, where it fails.
+bool WarmCompiled(Session& session, Evaluation* evaluation) {
+  reference::Reference& reference = session.reference();
+  std::string why;
+  if (auto inputs = reference.MakeInputs(verify::SecretSeed()); !inputs) {
+    why = inputs.error().message;
+  } else if (auto done = reference.ForwardCompiled(*inputs, session.spec().precision); !done) {
+    why = done.error().message;
+  }
+  if (why.empty()) return true;
+  evaluation->check.notes.push_back("torch.compile takes no turns with the candidate: " + why);
+  return false;
+}
+
 // Everything from the file's text to the timings. The Error is the world's, the Fault the
 // candidate's.
 Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, Stages& stages,
@@ -78,6 +93,13 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   if (!candidate) return Checked<void>(tl::unexpected<Fault>(candidate.error()));
   auto valid = candidate::ValidatePlan(*candidate, session.reference().info());
   if (!valid) return Checked<void>(tl::unexpected<Fault>(valid.error()));
+
+  Rivals rivals;
+  rivals.eager = job.eager;
+  if (job.compiled && session.device().is_gpu()) {
+    stages.Enter("baseline");
+    rivals.compiled = WarmCompiled(session, evaluation);
+  }
 
   stages.Enter("load");
   if (job.options.hidden_variants) {
@@ -139,7 +161,7 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
   if (job.options.check_only) return Checked<void>();
 
   stages.Enter("time");
-  return TimeOnGpu(session, runner, **bindings, *captured, job.eager, job.options, evaluation);
+  return TimeOnGpu(session, runner, **bindings, *captured, rivals, job.options, evaluation);
 }
 
 // libtorch's exceptions that a candidate's op steps or our own work let through.

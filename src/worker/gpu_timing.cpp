@@ -1,12 +1,15 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "measure/measure.h"
 #include "verify/verify.h"
 #include "worker/fresh_inputs.h"
+#include "worker/model_contender.h"
 #include "worker/timing.h"
 
 namespace cudaagent::worker {
@@ -42,7 +45,7 @@ Checked<void> CheckFloor(const Session& session, const Evaluation& evaluation) {
 }  // namespace
 
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
-                                device::Bindings& bindings, bool captured, bool with_eager,
+                                device::Bindings& bindings, bool captured, const Rivals& rivals,
                                 const EvalOptions& options, Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
@@ -56,7 +59,6 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     return Blame(Verdict::kInfraError, error.message);
   };
 
-  const std::vector<c10::IValue>* eager_inputs = nullptr;
   const std::vector<c10::IValue>* form = nullptr;  // any arguments; set before the first inspection
   measure::Contender candidate;
   candidate.name = "candidate";
@@ -79,22 +81,12 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     return *right;
   };
 
-  measure::Contender eager;
-  eager.name = "eager";
-  eager.prepare = [&]() -> Checked<void> {
-    auto inputs = fresh->Next();
-    if (!inputs) return infra(inputs.error());
-    eager_inputs = *inputs;
-    return {};
-  };
-  eager.run = [&]() -> Checked<void> {
-    auto outputs = reference.Forward(*eager_inputs, precision);
-    if (!outputs) return infra(outputs.error());
-    return {};
-  };
-
   std::vector<measure::Contender> contenders = {candidate};
-  if (with_eager) contenders.push_back(eager);
+  const auto add = [&](const char* name, ModelForward forward) {
+    contenders.push_back(ModelContender(name, reference, forward, precision, *fresh, world));
+  };
+  if (rivals.eager) add("eager", &reference::Reference::Forward);
+  if (rivals.compiled) add("compile", &reference::Reference::ForwardCompiled);
   auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options);
   if (world) return tl::unexpected<Error>(*world);
   if (!measured) return Checked<void>(tl::unexpected<Fault>(measured.error()));
@@ -103,18 +95,25 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   }
 
   const measure::Samples& ours = measured->front();
-  const measure::Samples& theirs = measured->back();
   evaluation->protocol.clock = ours.clock;
-  AddNote(ours.note, &evaluation->protocol);
-  if (theirs.note != ours.note) AddNote(theirs.note, &evaluation->protocol);
-  if (ours.span_ns.empty() || theirs.span_ns.empty()) {
+  std::set<std::string> notes;
+  for (const measure::Samples& each : *measured) {
+    if (notes.insert(each.note).second) AddNote(each.note, &evaluation->protocol);
+    if (!each.span_ns.empty()) continue;
     return Checked<void>(Blame(Verdict::kInfraError,
                                "The timing gave no samples; the GPU may be in use by others."));
   }
   evaluation->candidate = measure::Summarise(ours);
-  if (with_eager) {
-    evaluation->eager = measure::Summarise(theirs);
-    evaluation->speedup_eager = measure::Ratio(theirs.span_ns, ours.span_ns);
+  size_t next = 1;
+  if (rivals.eager) {
+    const measure::Samples& eager = (*measured)[next++];
+    evaluation->eager = measure::Summarise(eager);
+    evaluation->speedup_eager = measure::Ratio(eager.span_ns, ours.span_ns);
+  }
+  if (rivals.compiled) {
+    const measure::Samples& compiled = (*measured)[next];
+    evaluation->compiled_baseline = measure::Summarise(compiled);
+    evaluation->speedup_compile = measure::Ratio(compiled.span_ns, ours.span_ns);
   }
   if (ours.busy_ns > 0) evaluation->own_kernel_share = ours.own_busy_ns / ours.busy_ns;
   if (auto floor = FloorSeconds(session)) {

@@ -12,11 +12,17 @@
 
 namespace cudaagent::worker {
 
-// Times the candidate (a graph replay where `captured`), where `with_eager` by turns with eager
-// forward, and fills in timings, speedup, share of own kernels, the clock and notes. An Error is
-// the reference's or the world's.
+// What takes turns with a candidate.
+struct Rivals {
+  bool eager = true;
+  bool compiled = false;  // torch.compile, which must have been called once before
+};
+
+// Times the candidate (a graph replay where `captured`) by turns with `rivals`, and fills in
+// timings, speedups, share of own kernels, the clock and notes. An Error is the reference's or the
+// world's.
 Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
-                                device::Bindings& bindings, bool captured, bool with_eager,
+                                device::Bindings& bindings, bool captured, const Rivals& rivals,
                                 const EvalOptions& options, Evaluation* evaluation);
 
 // One run more on the CPU device, whose counters become `evaluation->counters`. Kernels are costed

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 namespace cudaagent::search {
 namespace {
@@ -28,7 +29,18 @@ class FakeEvaluator : public Evaluator {
     if (candidate.source == "wrong") return Graded(Verdict::kWrongResult, 0);
     return Graded(Verdict::kOk, std::stod(candidate.source));
   }
+  // "2.5" is confirmed at `factor` times its speedup; what is in `refuted` is wrong then.
+  Result<Evaluation> Confirm(const Candidate& candidate) override {
+    confirmed.push_back(candidate.source);
+    if (candidate.source == broken_machine) return Graded(Verdict::kInfraError, 0);
+    if (refuted.contains(candidate.source)) return Graded(Verdict::kSuspectedHack, 0);
+    return Graded(Verdict::kOk, std::stod(candidate.source) * factor);
+  }
   int calls = 0;
+  std::vector<std::string> confirmed;
+  std::set<std::string> refuted;
+  std::string broken_machine;
+  double factor = 1;
 
  private:
   ProblemInfo problem_;
@@ -67,7 +79,12 @@ class FakeStore : public Store {
     if (new_best) bests.push_back(attempt.number);
     return {};
   }
+  Result<void> SaveConfirmation(const Attempt& attempt, const Attempt* best) override {
+    confirmations.emplace_back(attempt.number, best == nullptr ? -1 : best->number);
+    return {};
+  }
   std::vector<int> saved, bests;
+  std::vector<std::pair<int, int>> confirmations;  // of which attempt, best afterwards
   int full_at = -1;
 };
 
@@ -265,6 +282,66 @@ TEST(BetterTest, AnEstimatedKernelComesBeforeAnEstimatedPlanOfOpsAlone) {
   EXPECT_FALSE(Better(ops, kernel));
   kernel.verdict = Verdict::kWrongResult;
   EXPECT_TRUE(Better(ops, kernel));
+}
+
+TEST_F(RefineTest, TheBestIsConfirmedOnceTheSearchIsOver) {
+  evaluator_.factor = 0.9;
+  Outcome outcome = Run({"2.0", "3.0", "wrong"});
+  EXPECT_EQ(evaluator_.confirmed, std::vector<std::string>{"3.0"});
+  EXPECT_EQ(outcome.best, 2);
+  ASSERT_TRUE(outcome.attempts[2].confirmation);
+  EXPECT_DOUBLE_EQ(outcome.attempts[2].judgement().speedup_eager->value, 2.7);
+  EXPECT_EQ(store_.confirmations, (std::vector<std::pair<int, int>>{{2, 2}}));
+}
+
+TEST_F(RefineTest, TheNextBestTakesTheRefutedOnesPlace) {
+  evaluator_.refuted = {"3.0"};
+  Outcome outcome = Run({"2.0", "3.0", "2.5", "1.5"});
+  EXPECT_EQ(evaluator_.confirmed, (std::vector<std::string>{"3.0", "2.5"}));
+  EXPECT_EQ(outcome.best, 3);
+  EXPECT_EQ(store_.confirmations, (std::vector<std::pair<int, int>>{{2, 3}, {3, 3}}));
+  EXPECT_EQ(outcome.attempts[2].judgement().verdict, Verdict::kSuspectedHack);
+}
+
+TEST_F(RefineTest, WithoutAnyOtherCorrectOneThereIsNoBestLeft) {
+  evaluator_.refuted = {"1.0"};
+  Outcome outcome = Run({"wrong"});
+  EXPECT_EQ(outcome.best, -1);
+  EXPECT_EQ(store_.confirmations, (std::vector<std::pair<int, int>>{{0, -1}}));
+}
+
+TEST_F(RefineTest, AConfirmationThatTheMachineSpoiltRefutesNothing) {
+  evaluator_.broken_machine = "3.0";
+  Outcome outcome = Run({"3.0"});
+  EXPECT_EQ(outcome.best, 1);
+  EXPECT_FALSE(outcome.attempts[1].confirmation);
+  EXPECT_TRUE(store_.confirmations.empty());
+}
+
+TEST_F(RefineTest, ATargetThatTheConfirmationMissesIsSearchedOn) {
+  evaluator_.factor = 0.8;
+  Limits limits;
+  limits.target_speedup = 2.5;
+  Outcome outcome = Run({"3.0", "2.0", "4.0", "5.0"}, limits);
+  EXPECT_EQ(evaluator_.confirmed, (std::vector<std::string>{"3.0", "4.0"}));
+  EXPECT_EQ(outcome.reason, StopReason::kTarget);
+  EXPECT_EQ(outcome.best, 3);
+}
+
+TEST_F(RefineTest, ARunThatWasConfirmedIsNotConfirmedAgain) {
+  Outcome before = Run({"3.0"});
+  evaluator_.confirmed.clear();
+  history_ = before.attempts;
+  Outcome outcome = Run({});
+  EXPECT_EQ(outcome.best, 1);
+  EXPECT_TRUE(evaluator_.confirmed.empty());
+}
+
+TEST_F(RefineTest, NothingIsConfirmedWhereThatWasNotAskedFor) {
+  Limits limits;
+  limits.confirm = false;
+  Run({"3.0"}, limits);
+  EXPECT_TRUE(evaluator_.confirmed.empty());
 }
 
 }  // namespace

@@ -121,6 +121,30 @@ TEST_F(RunDatabaseTest, AnAttemptIsStoredOnceOrNotAtAll) {
   EXPECT_TRUE(database_->SaveAttempt(Number(1, 2), nullptr, true));
 }
 
+TEST_F(RunDatabaseTest, ARefutedBestIsNoneAndAnotherTakesItsPlace) {
+  ASSERT_TRUE(database_->Begin(description_));
+  ASSERT_TRUE(database_->SaveAttempt(Number(0, 1), nullptr, true));
+  Attempt refuted = Number(1, 3);
+  ASSERT_TRUE(database_->SaveAttempt(refuted, nullptr, true));
+  Attempt next = Number(2, 2);
+  ASSERT_TRUE(database_->SaveAttempt(next, nullptr, false));
+  refuted.confirmation = refuted.evaluation;
+  refuted.confirmation->verdict = Verdict::kWrongResult;
+  ASSERT_TRUE(database_->SaveConfirmation(refuted, 2));
+  EXPECT_EQ(database_->Glance()->best, 2);
+  next.confirmation = next.evaluation;
+  next.confirmation->speedup_compile->value = 1.9;
+  ASSERT_TRUE(database_->SaveConfirmation(next, 2));
+  auto run = database_->Read();
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(run->best()->attempt.number, 2);
+  EXPECT_EQ(run->attempts[1].attempt.judgement().verdict, Verdict::kWrongResult);
+  EXPECT_EQ(run->attempts[1].attempt.evaluation.verdict, Verdict::kOk);
+  EXPECT_EQ(run->best()->attempt.judgement().speedup_compile->value, 1.9);
+  EXPECT_FALSE(run->attempts[0].attempt.confirmation);
+  EXPECT_EQ(database_->Glance()->best_evaluation->speedup_compile->value, 1.9);
+}
+
 TEST_F(RunDatabaseTest, AGlanceHasTheLatestBestAndHowItEnded) {
   ASSERT_TRUE(database_->Begin(description_));
   ASSERT_TRUE(database_->SaveAttempt(Number(0, 1), nullptr, true));

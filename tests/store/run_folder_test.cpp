@@ -75,6 +75,23 @@ TEST_F(RunFolderTest, TheBestKernelCarriesItsFiguresAndTheCommandThatChecksIt) {
   EXPECT_EQ(readme.find("estimate"), std::string::npos);
 }
 
+TEST_F(RunFolderTest, AConfirmationIsToldAndARefutationTakesTheBestAway) {
+  auto run = RunFolder::Create(temp_.path() + "/run", description_);
+  ASSERT_TRUE(run);
+  ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
+  const std::string readme = temp_.path() + "/run/best/README.md";
+  EXPECT_NE(Read(readme).find("Not confirmed in a fresh worker"), std::string::npos);
+  attempt_.confirmation = attempt_.evaluation;
+  attempt_.confirmation->candidate->median_ms = 1.5;
+  ASSERT_TRUE((*run)->SaveConfirmation(attempt_, &attempt_));
+  EXPECT_NE(Read(readme).find("Confirmed in a fresh worker"), std::string::npos);
+  EXPECT_NE(Read(readme).find("1.5000 ms"), std::string::npos);
+  EXPECT_TRUE(fs::exists(temp_.path() + "/run/attempts/0000/confirmation.json"));
+  attempt_.confirmation->verdict = Verdict::kWrongResult;
+  ASSERT_TRUE((*run)->SaveConfirmation(attempt_, nullptr));
+  EXPECT_FALSE(fs::exists(temp_.path() + "/run/best"));
+}
+
 TEST_F(RunFolderTest, AnEstimateIsCalledAnEstimate) {
   attempt_.evaluation.estimated = true;
   EXPECT_NE(BestReadme(attempt_, description_.spec, {}).find("not a measurement"),

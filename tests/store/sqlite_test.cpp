@@ -101,6 +101,16 @@ TEST_F(SqliteTest, ADatabaseOfANewerCudaagentIsRefusedAndUntouched) {
   EXPECT_EQ(Open().Integer("SELECT count(*) FROM sqlite_schema").value(), 0);
 }
 
+TEST_F(SqliteTest, TablesOfTheFirstVersionBecomeTodays) {
+  Database database = Open();
+  ASSERT_TRUE(Migrate(database));
+  ASSERT_TRUE(database.Run("DROP TABLE confirmation; PRAGMA user_version = 1"));
+  EXPECT_FALSE(CheckSchema(database));
+  ASSERT_TRUE(Migrate(database));
+  EXPECT_TRUE(CheckSchema(database));
+  EXPECT_EQ(database.Integer("SELECT count(*) FROM confirmation").value(), 0);
+}
+
 TEST_F(SqliteTest, MigratingTwiceChangesNothing) {
   Database database = Open();
   ASSERT_TRUE(Migrate(database));

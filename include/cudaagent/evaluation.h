@@ -107,6 +107,16 @@ struct Timing {
   std::string clock;          // as ProtocolStamp::clock
 };
 
+// How the GPU fared while it was timed, as NVML tells it. 0 = not told.
+struct GpuCondition {
+  int sm_mhz = 0;
+  int memory_mhz = 0;
+  int celsius = 0;
+  std::vector<std::string> slowdowns;  // why clocks were lower than they could be ("power cap")
+  int dropped_blocks = 0;     // of iterations that heat or the power brake slowed down; repeated
+  bool disturbed = false;     // such blocks are among the samples all the same: none was better
+};
+
 // Ratio of medians baseline / candidate with a 95 % bootstrap interval.
 struct Speedup {
   double value = 0;
@@ -171,6 +181,9 @@ struct Evaluation {
   std::optional<Timing> candidate;
   std::optional<Timing> eager;
   std::optional<Timing> compiled_baseline;  // torch.compile
+  std::optional<GpuCondition> gpu;          // where NVML is to be had
+  std::optional<double> energy_mj;          // millijoules of one run, back to back; where asked for
+  std::optional<double> eager_energy_mj;    // the same of eager
   // What the device's memory needs at its peak for the bytes that any implementation must move, less
   // what the L2 cache may hold. Absent where there is no such bound.
   std::optional<double> floor_ms;

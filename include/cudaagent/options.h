@@ -15,6 +15,7 @@ struct EvalOptions {
   int max_iterations = 200;
   double ci_half_width = 0.01;      // stop when the median's 95 % interval is within +-1 %
   bool warm_l2 = false;             // leave the cache as the previous iteration left it
+  bool energy = false;              // measure energy too: half a second more for each side
   bool check_only = false;          // verify, do not time
   bool allow_prepare = true;        // a plan may make values of the parameters once, untimed
   std::string model_gpu = "h200";   // CPU device: the GPU whose ceilings the estimate uses

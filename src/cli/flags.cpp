@@ -104,6 +104,8 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(Within(0.1, 600.0));
   AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
+  AddFlag(command, "--energy", flags.options.energy,
+          "Measure the energy of one run too (NVML; a second more)");
   AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
   command.add_option("--also-const", flags.also,
                      "Verify what is correct at further shapes too, e.g. --also-const batch_size=8,dim=100")

@@ -130,6 +130,7 @@ Result<bool> PoolEvaluator::Judge(Occasion occasion, const Candidate& candidate,
   job.source = candidate.source;
   job.options = config_.options;
   if (occasion == Occasion::kConfirmation) {
+    job.options.energy = true;
     job.compiled = baseline_.decides == "compile";
     job.options.seed = ConfirmationSeed(job.options.seed);
   }

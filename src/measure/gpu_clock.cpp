@@ -38,7 +38,8 @@ GpuClock::GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t conte
       kernels_(own_kernels),
       own_kernels_(own_kernels.begin(), own_kernels.end()),
       flush_bytes_(flush_bytes),
-      observations_(contenders) {}
+      observations_(contenders),
+      kept_(contenders) {}
 
 Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cupti,
                                    size_t contenders, const std::vector<std::string>& own_kernels,
@@ -56,7 +57,10 @@ GpuClock::GpuClock(GpuClock&& other) noexcept
       pending_(std::move(other.pending_)),
       free_events_(std::move(other.free_events_)),
       all_events_(std::exchange(other.all_events_, {})),
-      tracing_(std::exchange(other.tracing_, false)) {}
+      tracing_(std::exchange(other.tracing_, false)),
+      kept_(std::move(other.kept_)),
+      clock_events_(other.clock_events_),
+      throttled_(other.throttled_) {}
 
 GpuClock::~GpuClock() {
   if (tracing_) cupti_->Stop();
@@ -134,7 +138,22 @@ std::map<uint64_t, Footprint> GpuClock::TakeFootprints() {
   return footprints;
 }
 
+void GpuClock::LookAtClocks() {
+  const auto events = Nvml::Get().Events();
+  if (!events) return;
+  clock_events_.bits |= events->bits;
+  throttled_ = throttled_ || events->throttled();
+}
+
+bool GpuClock::TakeDisturbance() { return std::exchange(throttled_, false); }
+
+void GpuClock::Keep() { kept_ = observations_; }
+
+void GpuClock::Drop() { observations_ = kept_; }
+
 Checked<void> GpuClock::Collect() {
+  // Before the device is idle: some reasons last no longer than the load.
+  LookAtClocks();
   if (auto done = Synchronize(); !done) return done;
   std::map<uint64_t, Footprint> footprints;
   if (tracing_) footprints = TakeFootprints();
@@ -163,6 +182,8 @@ const std::vector<double>& GpuClock::Spans(size_t contender) const {
 
 void GpuClock::Clear() {
   for (Observations& each : observations_) each = {};
+  kept_ = observations_;
+  throttled_ = false;
 }
 
 }  // namespace cudaagent::measure

@@ -13,6 +13,7 @@
 #include "measure/activity.h"
 #include "measure/cupti.h"
 #include "measure/interleave.h"
+#include "measure/nvml.h"
 #include "measure/observations.h"
 
 namespace cudaagent::measure {
@@ -36,9 +37,15 @@ class GpuClock : public IterationClock {
   Checked<void> Begin(size_t contender) override;
   Checked<void> End(size_t contender) override;
   Checked<void> Collect() override;
+  // Asks NVML at every Collect(); never true where there is no NVML.
+  bool TakeDisturbance() override;
+  void Keep() override;
+  void Drop() override;
   // CUPTI's spans while it has measured every iteration, else the events'.
   const std::vector<double>& Spans(size_t contender) const override;
 
+  // Why clocks were lower than they could be, since Create().
+  ClockEvents clock_events() const { return clock_events_; }
   const Observations& observations(size_t contender) const { return observations_[contender]; }
   // Forgets what was observed so far.
   void Clear();
@@ -58,6 +65,7 @@ class GpuClock : public IterationClock {
   Checked<void> NewEvent(CUevent* event);
   Checked<void> Synchronize() const;
   std::map<uint64_t, Footprint> TakeFootprints();
+  void LookAtClocks();
 
   const device::gpu::Driver* driver_;
   Cupti* cupti_;
@@ -69,6 +77,9 @@ class GpuClock : public IterationClock {
   std::vector<CUevent> free_events_;
   std::vector<CUevent> all_events_;
   bool tracing_ = false;
+  std::vector<Observations> kept_;
+  ClockEvents clock_events_;
+  bool throttled_ = false;
 };
 
 }  // namespace cudaagent::measure

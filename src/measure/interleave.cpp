@@ -60,26 +60,43 @@ Checked<void> RunRounds(const std::vector<Contender>& contenders, int rounds,
   return clock->Collect();
 }
 
-Checked<void> RunUntilNarrow(const std::vector<Contender>& contenders, const EvalOptions& options,
-                             std::chrono::steady_clock::time_point deadline,
-                             IterationClock* clock) {
+Checked<RunReport> RunUntilNarrow(const std::vector<Contender>& contenders,
+                                  const EvalOptions& options,
+                                  std::chrono::steady_clock::time_point deadline,
+                                  IterationClock* clock) {
+  RunReport report;
   const int most = std::max(options.max_iterations, 1);
+  int kept = 0;  // rounds up to the last look
   int next_look = std::clamp(options.min_iterations, 1, most);
   const std::set<int> secret = SecretRounds(next_look);
   for (int rounds = 1;; ++rounds) {
-    if (auto done = RunRound(contenders, clock); !done) return done;
+    if (auto done = RunRound(contenders, clock); !done) return tl::unexpected(done.error());
     const bool late = rounds >= kLeastRounds && std::chrono::steady_clock::now() >= deadline;
     if (rounds < next_look && !late) {
       if (!secret.contains(rounds)) continue;
-      if (auto done = Inspect(contenders, clock); !done) return done;
+      if (auto done = Inspect(contenders, clock); !done) return tl::unexpected(done.error());
       continue;
     }
-    if (auto done = clock->Collect(); !done) return done;
+    if (auto done = clock->Collect(); !done) return tl::unexpected(done.error());
+    if (clock->TakeDisturbance()) {
+      if (report.dropped_blocks < kMostDroppedBlocks && !late) {
+        ++report.dropped_blocks;
+        clock->Drop();
+        rounds = kept;
+        continue;
+      }
+      report.disturbed = true;
+    }
+    clock->Keep();
+    kept = rounds;
     bool narrow = true;
     for (size_t i = 0; i < contenders.size(); ++i) {
       narrow = narrow && IsNarrow(clock->Spans(i), options.ci_half_width);
     }
-    if (narrow || late || rounds >= most) return Inspect(contenders, clock);
+    if (narrow || late || rounds >= most) {
+      if (auto done = Inspect(contenders, clock); !done) return tl::unexpected(done.error());
+      return report;
+    }
     // Looks cost a flush and a bootstrap: space them as the sample grows.
     next_look = std::min(most, rounds + std::max(5, rounds / 4));
   }

@@ -9,11 +9,13 @@
 #include <cmath>
 #include <utility>
 
+#include "device/gpu/diagnosis.h"
 #include "device/gpu/driver.h"
 #include "measure/choose.h"
 #include "measure/cupti.h"
 #include "measure/gpu_clock.h"
 #include "measure/interleave.h"
+#include "measure/nvml.h"
 
 namespace cudaagent::measure {
 namespace {
@@ -73,10 +75,27 @@ class Measurement {
     return samples;
   }
 
+  std::optional<GpuCondition> Condition() const {
+    Nvml& nvml = Nvml::Get();
+    if (!nvml.usable()) return std::nullopt;
+    GpuCondition condition;
+    condition.sm_mhz = nvml.SmMegahertz().value_or(0);
+    condition.memory_mhz = nvml.MemoryMegahertz().value_or(0);
+    condition.celsius = nvml.Celsius().value_or(0);
+    condition.slowdowns = clock_.clock_events().Words();
+    condition.dropped_blocks = report_.dropped_blocks;
+    condition.disturbed = report_.disturbed;
+    return condition;
+  }
+
  private:
   Checked<void> Loop() {
     clock_.Clear();
-    return RunUntilNarrow(contenders_, options_, deadline_, &clock_);
+    auto report = RunUntilNarrow(contenders_, options_, deadline_, &clock_);
+    if (!report) return tl::unexpected(report.error());
+    report_.dropped_blocks += report->dropped_blocks;
+    report_.disturbed = report_.disturbed || report->disturbed;
+    return {};
   }
 
   // What a graph hides: its work again, step by step.
@@ -111,6 +130,7 @@ class Measurement {
   const std::vector<Contender>& contenders_;
   const EvalOptions& options_;
   GpuClock& clock_;
+  RunReport report_;
   const steady_clock::time_point deadline_;
 };
 
@@ -122,7 +142,8 @@ std::string CuptiStatus() { return Cupti::Get().status(); }
 
 Checked<std::vector<Samples>> MeasureInterleaved(const std::vector<Contender>& contenders,
                                                  const std::vector<std::string>& own_kernels,
-                                                 const EvalOptions& options) {
+                                                 const EvalOptions& options,
+                                                 std::optional<GpuCondition>* condition) {
   auto driver = device::gpu::LoadDriver();
   if (!driver) return Blame(Verdict::kInfraError, driver.error().message);
   try {
@@ -131,13 +152,51 @@ Checked<std::vector<Samples>> MeasureInterleaved(const std::vector<Contender>& c
     auto clock = GpuClock::Create(**driver, Cupti::Get(), contenders.size(), own_kernels,
                                   options.warm_l2 ? 0 : 2 * *l2);
     if (!clock) return tl::unexpected(clock.error());
-    return Measurement(contenders, options, *clock).Run();
+    Measurement measurement(contenders, options, *clock);
+    auto samples = measurement.Run();
+    if (condition != nullptr) *condition = measurement.Condition();
+    return samples;
   } catch (const c10::OutOfMemoryError&) {
     return Blame(Verdict::kOutOfMemory, "The device's memory ran out while timing.");
   } catch (const c10::Error& error) {
     return Blame(Verdict::kInfraError,
                  std::string("Timing failed: ") + error.what_without_backtrace());
   }
+}
+
+Checked<std::optional<double>> MillijoulesPerRun(const Contender& contender, double seconds) {
+  Nvml& nvml = Nvml::Get();
+  if (!nvml.Millijoules()) return std::nullopt;
+  auto driver = device::gpu::LoadDriver();
+  if (!driver) return Blame(Verdict::kInfraError, driver.error().message);
+  const auto synchronise = [&]() -> Checked<void> {
+    const CUresult result = (*driver)->cuCtxSynchronize();
+    if (result == CUDA_SUCCESS) return {};
+    return tl::unexpected(device::gpu::Explain(result, {}));
+  };
+  // Long enough for a queue that never runs dry, short enough to end in time.
+  constexpr double kBurstSeconds = 0.02;
+  if (contender.prepare) {
+    if (auto done = contender.prepare(); !done) return tl::unexpected(done.error());
+  }
+  if (auto done = synchronise(); !done) return tl::unexpected(done.error());
+  int64_t runs = 0, burst = 1;
+  const auto before = nvml.Millijoules();
+  const auto begun = steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(steady_clock::now() - begun).count();
+  };
+  while (elapsed() < seconds) {
+    const double burst_begun = elapsed();
+    for (int64_t i = 0; i < burst; ++i, ++runs) {
+      if (auto done = contender.run(); !done) return tl::unexpected(done.error());
+    }
+    if (auto done = synchronise(); !done) return tl::unexpected(done.error());
+    if (elapsed() - burst_begun < kBurstSeconds) burst *= 2;
+  }
+  const auto after = nvml.Millijoules();
+  if (!before || !after || *after <= *before) return std::nullopt;
+  return static_cast<double>(*after - *before) / static_cast<double>(runs);
 }
 
 }  // namespace cudaagent::measure

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,16 @@ std::string CuptiStatus();  // "13.0" or, in a sentence, why it is not used
 // Alternates the contenders (A B A B ...), cold L2 each, until every interval is narrow enough or
 // the limit is reached. Result order = contender order. The first faulty call of a contender ends
 // it; a contender that breaks the device shows as the fault of the next synchronisation.
+// `condition`, if not null: how the GPU fared meanwhile; nothing where there is no NVML.
 Checked<std::vector<Samples>> MeasureInterleaved(const std::vector<Contender>& contenders,
                                                  const std::vector<std::string>& own_kernels,
-                                                 const EvalOptions& options);
+                                                 const EvalOptions& options,
+                                                 std::optional<GpuCondition>* condition = nullptr);
+
+// Millijoules of one run of `contender`: prepared once, then run back to back for at least
+// `seconds`, over what NVML counted meanwhile (the whole board, idle power included). Nothing where
+// NVML does not tell.
+Checked<std::optional<double>> MillijoulesPerRun(const Contender& contender, double seconds);
 
 // Median and its interval, in milliseconds. `samples.span_ns` must not be empty.
 Timing Summarise(const Samples& samples);

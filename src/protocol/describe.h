@@ -107,6 +107,15 @@ void Describe(auto& a, Is<Timing> auto& v) {
   a.Require(v.median_ms >= 0 && std::isfinite(v.median_ms), "a finite time, not negative");
 }
 
+void Describe(auto& a, Is<GpuCondition> auto& v) {
+  a("sm_mhz", v.sm_mhz);
+  a("memory_mhz", v.memory_mhz);
+  a("celsius", v.celsius);
+  a("slowdowns", v.slowdowns);
+  a("dropped_blocks", v.dropped_blocks);
+  a("disturbed", v.disturbed);
+}
+
 void Describe(auto& a, Is<Usage> auto& v) {
   a("prompt_tokens", v.prompt_tokens);
   a("completion_tokens", v.completion_tokens);
@@ -169,6 +178,9 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("candidate", v.candidate);
   a("eager", v.eager);
   a("compiled_baseline", v.compiled_baseline);
+  a("gpu", v.gpu);
+  a("energy_mj", v.energy_mj);
+  a("eager_energy_mj", v.eager_energy_mj);
   a("floor_ms", v.floor_ms);
   a("speedup_eager", v.speedup_eager);
   a("speedup_compile", v.speedup_compile);
@@ -239,6 +251,7 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("warm_l2", v.warm_l2);
   a("hidden_variants", v.hidden_variants);
   a("check_only", v.check_only);
+  a("energy", v.energy);
   a("model_gpu", v.model_gpu);
   a("instruction_budget", v.instruction_budget);
   a.Figure("seed", v.seed);

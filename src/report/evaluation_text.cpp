@@ -77,6 +77,27 @@ std::string Figures(const Evaluation& e) {
   return text;
 }
 
+std::string GpuRows(const Evaluation& e) {
+  std::string text;
+  if (e.gpu) {
+    text += fmt::format("  gpu            SM {} MHz, memory {} MHz, {} C", e.gpu->sm_mhz,
+                        e.gpu->memory_mhz, e.gpu->celsius);
+    if (!e.gpu->slowdowns.empty()) {
+      text += ", clocks lowered by " + util::Join(e.gpu->slowdowns, ", ");
+    }
+    if (e.gpu->dropped_blocks > 0) {
+      text += fmt::format("; {} slowed blocks dropped", e.gpu->dropped_blocks);
+    }
+    text += e.gpu->disturbed ? "; the times are of a GPU that was slowed down\n" : "\n";
+  }
+  if (e.energy_mj) {
+    text += fmt::format("  energy         {:>10.4g} mJ a run", *e.energy_mj);
+    if (e.eager_energy_mj) text += fmt::format(", eager {:.4g} mJ", *e.eager_energy_mj);
+    text += "\n";
+  }
+  return text;
+}
+
 std::string CounterRows(const std::vector<KernelCounters>& counters) {
   std::string text;
   for (const KernelCounters& c : counters) {
@@ -133,6 +154,7 @@ std::string EvaluationText(const Evaluation& e) {
     text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n", *e.floor_ms,
                         100 * *e.floor_ms / e.candidate->median_ms);
   }
+  text += GpuRows(e);
   if (e.prepare) {
     text += fmt::format("  prepared once  {:.4g} ms, {} bytes, outside of the timing\n",
                         e.prepare->milliseconds, e.prepare->bytes);

@@ -21,6 +21,9 @@ void AddNote(const std::string& note, ProtocolStamp* protocol) {
   protocol->note += note;
 }
 
+// NVML counts energy in steps of up to a tenth of a second.
+constexpr double kEnergySeconds = 0.5;
+
 // Seconds that the memory needs at the very least; none where nothing is known to be unavoidable.
 std::optional<double> FloorSeconds(Session& session) {
   const device::Limits& limits = session.device().limits();
@@ -87,7 +90,8 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   };
   if (rivals.eager) add("eager", &reference::Reference::Forward);
   if (rivals.compiled) add("compile", &reference::Reference::ForwardCompiled);
-  auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options);
+  auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options,
+                                              &evaluation->gpu);
   if (world) return tl::unexpected<Error>(*world);
   if (!measured) return Checked<void>(tl::unexpected<Fault>(measured.error()));
   if (measured->size() != contenders.size()) {
@@ -118,6 +122,19 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   if (ours.busy_ns > 0) evaluation->own_kernel_share = ours.own_busy_ns / ours.busy_ns;
   if (auto floor = FloorSeconds(session)) {
     evaluation->floor_ms = *floor * 1e3;
+  }
+  if (options.energy) {
+    const auto spend = [&](const measure::Contender& contender,
+                           std::optional<double>* millijoules) -> Checked<void> {
+      auto spent = measure::MillijoulesPerRun(contender, kEnergySeconds);
+      if (!spent) return tl::unexpected(spent.error());
+      *millijoules = *spent;
+      return {};
+    };
+    auto done = spend(candidate, &evaluation->energy_mj);
+    if (done && rivals.eager) done = spend(contenders[1], &evaluation->eager_energy_mj);
+    if (world) return tl::unexpected<Error>(*world);
+    if (!done) return done;
   }
   if (auto guards = runner.CheckGuards(); !guards) return guards;
   return CheckFloor(session, *evaluation);

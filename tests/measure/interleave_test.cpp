@@ -35,14 +35,18 @@ class FakeClock : public IterationClock {
     }
     return {};
   }
+  bool TakeDisturbance() override { return disturbances-- > 0; }
+  void Keep() override { kept_ = spans_; }
+  void Drop() override { spans_ = kept_.empty() ? std::vector<std::vector<double>>(spans_.size()) : kept_; }
   const std::vector<double>& Spans(size_t contender) const override { return spans_[contender]; }
 
+  int disturbances = 0;  // looks that find the device slowed down
   std::string log;
   int collects = 0;
 
  private:
   std::function<double(size_t, int)> span_;
-  std::vector<std::vector<double>> pending_, spans_;
+  std::vector<std::vector<double>> pending_, spans_, kept_;
   std::vector<int> count_;
 };
 
@@ -89,6 +93,31 @@ TEST(InterleaveTest, GoesOnWhileAnyContenderIsNoisyAndStopsAtTheMost) {
   EXPECT_EQ(clock.Spans(0).size(), 60U);
   EXPECT_EQ(clock.Spans(1).size(), 60U);
   EXPECT_LT(clock.collects, 15);
+}
+
+TEST(InterleaveTest, BlocksOfASlowedDownDeviceAreDroppedAndRepeated) {
+  // Iterations are twice as slow until the second block.
+  EvalOptions options;
+  const int block = options.min_iterations;
+  FakeClock clock(1, [block](size_t, int i) { return i < 2 * block ? 200.0 : 100.0; });
+  clock.disturbances = 2;
+  std::string log;
+  auto report = RunUntilNarrow({Logging("a", &log)}, options, Later(), &clock);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->dropped_blocks, 2);
+  EXPECT_FALSE(report->disturbed);
+  EXPECT_EQ(clock.Spans(0), std::vector<double>(block, 100.0));
+}
+
+TEST(InterleaveTest, ADeviceThatStaysSlowedDownIsTimedAndToldSo) {
+  FakeClock clock(1, [](size_t, int) { return 200.0; });
+  clock.disturbances = 1000;
+  std::string log;
+  auto report = RunUntilNarrow({Logging("a", &log)}, EvalOptions{}, Later(), &clock);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->dropped_blocks, kMostDroppedBlocks);
+  EXPECT_TRUE(report->disturbed);
+  EXPECT_FALSE(clock.Spans(0).empty());
 }
 
 TEST(InterleaveTest, StopsAtTheDeadlineButNotBeforeThreeRounds) {

@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
+#include <cstdio>
+
 #include <mutex>
 
 namespace cudaagent::device::gpu {
@@ -55,6 +58,17 @@ Result<const Driver*> LoadDriver() {
   }
   loaded = true;
   return &driver;
+}
+
+std::string SpellUuid(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+    std::array<char, 3> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += hex.data();
+  }
+  return text;
 }
 
 std::string ErrorName(CUresult result) {

@@ -48,6 +48,9 @@ struct Driver {
 // call tries again after a failure. Thread-safe.
 Result<const Driver*> LoadDriver();
 
+// "GPU-01234567-89ab-...", as nvidia-smi spells it.
+std::string SpellUuid(const CUuuid& uuid);
+
 // "CUDA_ERROR_INVALID_VALUE (1)".
 std::string ErrorName(CUresult result);
 

@@ -48,17 +48,6 @@ class GpuDevice : public Device {
   Limits limits_;
 };
 
-std::string SpellUuid(const CUuuid& uuid) {
-  std::string text = "GPU-";
-  for (size_t i = 0; i < sizeof(uuid.bytes); ++i) {
-    std::array<char, 3> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", static_cast<unsigned char>(uuid.bytes[i]));
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += hex.data();
-  }
-  return text;
-}
-
 // Hopper and Blackwell have instructions that only the "a" target may use.
 std::string ArchOf(int major, int minor) {
   const std::string plain = "sm_" + std::to_string(major) + std::to_string(minor);

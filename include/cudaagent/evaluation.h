@@ -35,6 +35,7 @@ struct ProtocolStamp {
   bool cold_l2 = true;
   bool graph = false;         // the plan was captured and replayed as one CUDA graph
   std::string baseline;       // which baseline decides: "compile" | "eager"
+  std::string compile_mode;   // of torch.compile where that decides: "default", "max-autotune"
   bool fresh_worker = false;  // the worker had run no other candidate
   std::string note;           // anything a reader must know ("compile failed: eager decides")
 };
@@ -180,13 +181,18 @@ struct Evaluation {
   CheckReport check;
   std::optional<Timing> candidate;
   std::optional<Timing> eager;
-  std::optional<Timing> compiled_baseline;  // torch.compile
+  std::optional<Timing> compiled_baseline;  // torch.compile in the mode that decides
+  std::map<std::string, Timing> baselines;  // torch.compile by mode, where several were timed
   std::optional<GpuCondition> gpu;          // where NVML is to be had
   std::optional<double> energy_mj;          // millijoules of one run, back to back; where asked for
   std::optional<double> eager_energy_mj;    // the same of eager
   // What the device's memory needs at its peak for the bytes that any implementation must move, less
   // what the L2 cache may hold. Absent where there is no such bound.
   std::optional<double> floor_ms;
+  // The roofline of the ATen graph over measured ceilings (docs/measurement.md), and its share of
+  // the candidate's time. Honest algebra may be beyond it.
+  std::optional<double> sol_ms;
+  std::optional<double> sol;
   std::optional<Speedup> speedup_eager;
   std::optional<Speedup> speedup_compile;
   // Why the problem cannot tell work from none ("zeros pass for the result"); such a problem has no

@@ -46,7 +46,7 @@ class Problem:
         if dtype not in _DTYPES:
             raise usage(f"--dtype {dtype} is not one of {', '.join(_DTYPES)}.")
         self._device, self._dtype = torch.device(device), _DTYPES[dtype]
-        self._compiled = None
+        self._compiled = {}  # by torch.compile's mode
         self._originals = []
         self._inputs_on_device = self._device.type != "cpu"
         literals = constants.parse(consts)
@@ -235,12 +235,12 @@ class Problem:
             redraw.restore(self._originals)
             self._originals = []
 
-    def forward_compiled(self, *inputs):
-        if self._compiled is None:
-            self._compiled = torch.compile(self._model)
+    def forward_compiled(self, mode, *inputs):
+        if mode not in self._compiled:
+            self._compiled[mode] = torch.compile(self._model, mode=mode)
         try:
             with torch.no_grad():
-                return self._checked_outputs(self._call(self._compiled, inputs))
+                return self._checked_outputs(self._call(self._compiled[mode], inputs))
         except BaseException as error:
             with self._guard("running the compiled forward"):
                 if isinstance(error, (Trouble, torch.OutOfMemoryError, torch.AcceleratorError)):

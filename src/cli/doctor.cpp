@@ -9,6 +9,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "evaluate/ceilings_cache.h"
 #include "evaluate/device_choice.h"
 #include "pool/compiler.h"
 #include "pool/environment.h"
@@ -83,7 +84,9 @@ std::string DeviceDetail(const protocol::Hello& hello, double seconds) {
   return text + ", ready in " + util::FormatSeconds(seconds);
 }
 
-Finding CheckWorker(const std::string& device, const std::string& log_dir) {
+Finding Calibrate(pool::Worker& worker, const DeviceStamp& device);
+
+std::vector<Finding> CheckWorker(const std::string& device, const std::string& log_dir, bool calibrate) {
   pool::WorkerOptions options;
   options.program = util::ProgramDir() + "/cudaagent-worker";
   options.device = device;
@@ -96,16 +99,19 @@ Finding CheckWorker(const std::string& device, const std::string& log_dir) {
   auto launched = worker.Launch();
   auto hello = launched ? worker.AwaitHello() : tl::unexpected(launched.error());
   if (!hello) {
-    return {name, Health::kFailure, hello.error().message,
-            device == "cpu" ? "The worker belongs to one Python and torch: run ./scripts/run to build it again."
-                            : "Check nvidia-smi; the driver must be new enough for this torch's CUDA."};
+    return {{name, Health::kFailure, hello.error().message,
+             device == "cpu" ? "The worker belongs to one Python and torch: run ./scripts/run to build it again."
+                             : "Check nvidia-smi; the driver must be new enough for this torch's CUDA."}};
   }
   const bool no_cupti = hello->device.kind == "gpu" && hello->device.cupti_version.empty();
-  return {name, no_cupti ? Health::kWarning : Health::kOk, DeviceDetail(*hello, watch.Seconds()),
-          no_cupti ? "Without CUPTI, CUDA events decide and every output says so. Another profiler may hold it, "
-                     "or libcupti is not on the library path."
-                   : "",
-          watch.Seconds()};
+  std::vector<Finding> findings = {
+      {name, no_cupti ? Health::kWarning : Health::kOk, DeviceDetail(*hello, watch.Seconds()),
+       no_cupti ? "Without CUPTI, CUDA events decide and every output says so. Another profiler may hold it, "
+                  "or libcupti is not on the library path."
+                : "",
+       watch.Seconds()}};
+  if (calibrate) findings.push_back(Calibrate(worker, hello->device));
+  return findings;
 }
 
 Finding CheckGpu(std::vector<std::string>* devices) {
@@ -154,7 +160,30 @@ Finding CheckModel(const std::string& model) {
   return {"llm", Health::kOk, fmt::format("{}; OPENAI_API_KEY is {}", util::SanitiseUtf8(model), key ? "set" : "not set"), ""};
 }
 
-std::vector<Finding> Examine(const std::string& model) {
+// Measures the GPU's ceilings anew and keeps them for all later runs.
+Finding Calibrate(pool::Worker& worker, const DeviceStamp& device) {
+  Finding finding{"ceilings", Health::kFailure, "", "Stop what else uses the GPU, and try again."};
+  auto sent = worker.Begin(protocol::CalibrateJob{});
+  auto answer = sent ? worker.Finish("calibrate", {{"calibrate", 120}}) : tl::unexpected(sent.error());
+  if (!answer) {
+    finding.detail = "the worker " + answer.error().words;
+  } else if (const auto* error = std::get_if<protocol::ErrorReply>(&*answer)) {
+    finding.detail = error->error.message;
+  } else if (const auto* reply = std::get_if<protocol::CalibrationReply>(&*answer)) {
+    const Ceilings& c = reply->ceilings;
+    evaluate::KeepCeilings(util::CacheDir(), device, c);
+    finding = {"ceilings", Health::kOk,
+               fmt::format("memory {:.0f} GB/s; TFLOP/s: fp32 {:.1f}, tf32 {:.1f}, fp16 {:.1f}, bf16 {:.1f}",
+                           c.bytes_per_s / 1e9, c.fp32_flops / 1e12, c.tf32_flops / 1e12,
+                           c.fp16_flops / 1e12, c.bf16_flops / 1e12),
+               ""};
+  } else {
+    finding.detail = "the worker answered with something else";
+  }
+  return finding;
+}
+
+std::vector<Finding> Examine(const std::string& model, bool calibrate) {
   std::vector<Finding> findings = {CheckPrograms(), CheckCache(), CheckHostCompiler(), CheckModel(model)};
   std::vector<std::string> devices = {"cpu"};
   findings.push_back(CheckGpu(&devices));
@@ -164,7 +193,14 @@ std::vector<Finding> Examine(const std::string& model) {
     return findings;
   }
   findings.push_back(CheckCompiler(logs->path()));
-  for (const std::string& device : devices) findings.push_back(CheckWorker(device, logs->path()));
+  for (const std::string& device : devices) {
+    for (Finding& finding : CheckWorker(device, logs->path(), calibrate && device != "cpu")) {
+      findings.push_back(std::move(finding));
+    }
+  }
+  if (calibrate && devices.size() == 1) {
+    findings.push_back({"ceilings", Health::kFailure, "there is no GPU to calibrate", ""});
+  }
   return findings;
 }
 
@@ -189,8 +225,8 @@ nlohmann::json Json(const std::vector<Finding>& findings) {
   return {{"schema", 1}, {"findings", std::move(rows)}};
 }
 
-int RunDoctor(bool json, const std::string& model) {
-  const std::vector<Finding> findings = Examine(model);
+int RunDoctor(bool json, const std::string& model, bool calibrate) {
+  const std::vector<Finding> findings = Examine(model, calibrate);
   auto printed = Print(json ? protocol::ToText(Json(findings)) + "\n" : Text(findings));
   if (!printed) return Report(printed.error(), false);
   for (const Finding& finding : findings) {
@@ -207,7 +243,10 @@ Command AddDoctor(CLI::App& app) {
   sub->add_flag("--json", *json, "Print one JSON document");
   auto model = std::make_shared<std::string>();
   sub->add_option("-m,--model", *model, "The language model to look for")->envname("CUDAAGENT_MODEL");
-  return [json, model] { return RunDoctor(*json, *model); };
+  auto calibrate = std::make_shared<bool>(false);
+  sub->add_flag("--calibrate", *calibrate,
+                "Measure the GPU's ceilings (memory, matrix products) anew; evaluations tell the speed of light by them");
+  return [json, model, calibrate] { return RunDoctor(*json, *model, *calibrate); };
 }
 
 }  // namespace cudaagent::cli

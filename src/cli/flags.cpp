@@ -85,8 +85,12 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
 void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
   Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
-  Add(command, "--baseline", flags.baseline, "Which baseline decides")
-      ->check(CLI::IsMember({"compile", "eager"}));
+  Add(command, "--baseline", flags.baseline,
+      "Which baseline decides: torch.compile, eager, or the faster of what was timed")
+      ->check(CLI::IsMember({"compile", "eager", "best"}));
+  Add(command, "--baselines", flags.baselines,
+      "default: eager and torch.compile; all: torch.compile's reduce-overhead and max-autotune too")
+      ->check(CLI::IsMember({"default", "all"}));
   Add(command, "--tier", flags.options.tier, "Deciding tolerance")
       ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent", "strict"}));
   Add(command, "--trials", flags.options.trials, "Fresh random inputs that must all verify")
@@ -177,6 +181,7 @@ evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const
   config.device = flags.device;
   config.reward = flags.reward;
   config.baseline = flags.baseline;
+  config.all_baselines = flags.baselines == "all";
   config.options = flags.options;
   config.options.hidden_variants = !flags.no_hidden_variants;
   config.options.allow_prepare = !flags.no_prepare;
@@ -208,6 +213,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--device", eval.device, plain.device);
   add("--reward", eval.reward, plain.reward);
   add("--baseline", eval.baseline, plain.baseline);
+  add("--baselines", eval.baselines, plain.baselines);
   add("--tier", eval.options.tier, plain.options.tier);
   add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
   if (eval.options.warm_l2) words.push_back("--warm-l2");

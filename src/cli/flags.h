@@ -29,6 +29,7 @@ struct EvalFlags {
   std::string device = "auto";
   std::string reward = "milestone";
   std::string baseline = "compile";
+  std::string baselines = "default";
   EvalOptions options;
   evaluate::Timeouts timeouts;
   bool no_hidden_variants = false;

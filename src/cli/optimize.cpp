@@ -148,6 +148,8 @@ int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome,
 
 Result<void> ReadLimits(OptimizeCommand& command) {
   command.limits.confirm = !command.no_confirm;
+  // A replay repeats what was recorded, however fast this device is.
+  if (!command.proposer.replay.empty()) command.limits.sol_target = 0;
   if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
   if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
   if (command.max_time.empty()) return {};
@@ -265,6 +267,11 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
                   "Stop at this speedup over the deciding baseline; exit 7 where it is not reached")
       ->envname("CUDAAGENT_TARGET_SPEEDUP")
       ->check(Within(0.001, 1e6));
+  sub->add_option("--sol-target", command.limits.sol_target,
+                  "Stop once the best reaches this share of the speed of light: nothing is left; 0 = never")
+      ->envname("CUDAAGENT_SOL_TARGET")
+      ->check(Within(0.0, 10.0))
+      ->capture_default_str();
   sub->add_option("--max-time", command.max_time,
                   "Start no proposal after this: 90s, 10m, 2h; a resumed run's earlier time counts")
       ->envname("CUDAAGENT_MAX_TIME");

@@ -42,7 +42,8 @@ struct Config {
   TuneOptions tune;
   std::string device = "auto";         // "auto" | "cpu" | "gpu" | "gpu:N"
   std::string reward = "milestone";
-  std::string baseline = "compile";    // which one decides: "compile" | "eager"
+  std::string baseline = "compile";    // which one decides: "compile" | "eager" | "best"
+  bool all_baselines = false;          // time torch.compile's other modes too
   std::string cache_dir;               // cubins, baselines; created when missing
   std::string log_dir;                 // worker and compiler logs; a temporary folder when empty
   std::string program_dir;             // where cudaagent-worker and cudaagent-compile lie

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "candidate/validate.h"
+#include "evaluate/roofline.h"
 #include "evaluate/tuner.h"
 #include "protocol/names.h"
 #include "reward/reward.h"
@@ -92,6 +93,7 @@ Result<Evaluation> PoolEvaluator::EvaluateOn(Occasion occasion, const Candidate&
   if (evaluation.device.nvrtc_version.empty()) evaluation.device.nvrtc_version = nvrtc_version_;
   evaluation.date = util::NowIso8601();
   Score(baseline_, &evaluation);
+  if (ceilings_ && work_) AddSol(*work_, PeakFlops(*ceilings_, config_.spec), ceilings_->bytes_per_s, &evaluation);
   evaluation.reward_name = config_.reward;
   evaluation.reward = reward::Compute(config_.reward, evaluation);
   evaluation.seconds["total"] = total.Seconds();
@@ -131,7 +133,7 @@ Result<bool> PoolEvaluator::Judge(Occasion occasion, const Candidate& candidate,
   job.options = config_.options;
   if (occasion == Occasion::kConfirmation) {
     job.options.energy = true;
-    job.compiled = baseline_.decides == "compile";
+    if (baseline_.decides == "compile") job.compile_mode = baseline_.mode;
     job.options.seed = ConfirmationSeed(job.options.seed);
   }
   const Result<bool> compiled = Compile(*parsed, &job, evaluation);

@@ -8,12 +8,14 @@
 
 #include "candidate/plan.h"
 #include "candidate/tune.h"
+#include "cudaagent/ceilings.h"
 #include "cudaagent/evaluator.h"
 #include "evaluate/device_choice.h"
 #include "evaluate/device_lock.h"
 #include "evaluate/evaluator.h"
 #include "evaluate/loaded_worker.h"
 #include "evaluate/scoring.h"
+#include "graph/graph.h"
 #include "pool/compiler.h"
 #include "util/file.h"
 
@@ -28,6 +30,8 @@ class PoolEvaluator : public Evaluator {
   Result<void> Start(bool with_compiler);
   // Times torch.compile or recalls it; where it cannot be had, eager decides.
   Result<void> PrepareBaseline();
+  // Measures the device's ceilings or recalls them; without them there is no speed of light.
+  Result<void> PrepareCeilings();
 
   const ProblemInfo& problem() const override { return worker_->problem(); }
   Result<Evaluation> Evaluate(const Candidate& candidate) override;
@@ -37,7 +41,8 @@ class PoolEvaluator : public Evaluator {
   Result<void> CheckConfig() const;
   void Say(const std::string& line) const;
 
-  Result<protocol::BaselineReply> MeasureBaseline(bool* keep);
+  Result<protocol::BaselineReply> MeasureBaseline(const std::vector<std::string>& modes,
+                                                  bool* keep);
 
   enum class Occasion { kFirst, kConfirmation };
   Result<Evaluation> EvaluateOn(Occasion occasion, const Candidate& candidate);
@@ -71,6 +76,8 @@ class PoolEvaluator : public Evaluator {
   std::string nvrtc_version_;
   std::unique_ptr<LoadedWorker> worker_;
   BaselineState baseline_;
+  std::optional<Ceilings> ceilings_;
+  std::optional<graph::Work> work_;
   int infra_errors_ = 0;  // in a row
 };
 

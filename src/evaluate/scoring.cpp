@@ -54,21 +54,45 @@ void Score(const BaselineState& baseline, Evaluation* evaluation) {
   const std::optional<LogFigure> eager = ToLog(*evaluation->eager);
   if (!candidate || !eager) return;
   if (!evaluation->speedup_eager) evaluation->speedup_eager = ToSpeedup(Over(*eager, *candidate));
-  if (!baseline.baseline || evaluation->speedup_compile) return;
+  if (!baseline.baseline) return;
   const std::optional<LogFigure> eager_then = ToLog(baseline.baseline->eager);
-  const std::optional<LogFigure> compiled_then = ToLog(baseline.baseline->compiled);
+  if (!eager_then) return;
+  const double drift = std::exp(eager->value - eager_then->value);
+  std::map<std::string, Timing> compiled = baseline.baseline->compiled;
+  for (auto& [mode, timing] : compiled) {
+    for (double* each : {&timing.median_ms, &timing.ci_low_ms, &timing.ci_high_ms, &timing.busy_ms}) {
+      *each *= drift;
+    }
+  }
+  if (compiled.size() > 1) evaluation->baselines = compiled;
+  const auto deciding = baseline.baseline->compiled.find(baseline.mode);
+  if (deciding == baseline.baseline->compiled.end()) return;
+  evaluation->protocol.compile_mode = baseline.mode;
+  if (evaluation->speedup_compile) return;  // they took turns
+  const std::optional<LogFigure> compiled_then = ToLog(deciding->second);
   const Speedup& over_eager = *evaluation->speedup_eager;
   const std::optional<LogFigure> speedup = ToLog(over_eager.value, over_eager.low, over_eager.high);
-  if (!eager_then || !compiled_then || !speedup) return;
+  if (!compiled_then || !speedup) return;
   // compiled now / candidate = (eager now / candidate) * (compiled then / eager then)
   evaluation->speedup_compile = ToSpeedup(Times(*speedup, Over(*compiled_then, *eager_then)));
-  const double drift = std::exp(eager->value - eager_then->value);
-  Timing compiled = baseline.baseline->compiled;
-  compiled.median_ms *= drift;
-  compiled.ci_low_ms *= drift;
-  compiled.ci_high_ms *= drift;
-  compiled.busy_ms *= drift;
-  evaluation->compiled_baseline = compiled;
+  evaluation->compiled_baseline = compiled[baseline.mode];
+}
+
+void Decide(const std::string& wanted, BaselineState* state) {
+  state->decides = "eager";
+  state->mode.clear();
+  if (!state->baseline || state->baseline->compiled.empty()) return;
+  const auto& compiled = state->baseline->compiled;
+  const auto first = compiled.contains("default") ? compiled.find("default") : compiled.begin();
+  state->mode = first->first;
+  if (wanted == "eager") return;
+  if (wanted == "best") {
+    for (const auto& [mode, timing] : compiled) {
+      if (timing.median_ms < compiled.at(state->mode).median_ms) state->mode = mode;
+    }
+    if (state->baseline->eager.median_ms <= compiled.at(state->mode).median_ms) return;
+  }
+  state->decides = "compile";
 }
 
 }  // namespace cudaagent::evaluate

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
-#include "evaluate/baseline_cache.h"
+#include "evaluate/ceilings_cache.h"
+#include "evaluate/keys.h"
+#include "evaluate/reply_cache.h"
 #include "evaluate/pool_evaluator.h"
 #include "pool/environment.h"
 #include "protocol/names.h"
@@ -31,6 +33,7 @@ Result<std::unique_ptr<Evaluator>> StartEvaluator(Config config) {
   auto evaluator = std::make_unique<PoolEvaluator>(std::move(config));
   if (auto started = evaluator->Start(true); !started) return tl::unexpected(started.error());
   if (auto ready = evaluator->PrepareBaseline(); !ready) return tl::unexpected(ready.error());
+  if (auto ready = evaluator->PrepareCeilings(); !ready) return tl::unexpected(ready.error());
   return evaluator;
 }
 
@@ -47,9 +50,10 @@ Result<void> PoolEvaluator::CheckConfig() const {
                                        util::Join(rewards, ", ") + "." +
                                        util::DidYouMean(config_.reward, rewards));
   }
-  if (config_.baseline != "compile" && config_.baseline != "eager") {
-    return Fail(ErrorCode::kUsage,
-                "There is no baseline \"" + config_.baseline + "\"; there are compile and eager.");
+  const std::vector<std::string> baselines = {"compile", "eager", "best"};
+  if (std::find(baselines.begin(), baselines.end(), config_.baseline) == baselines.end()) {
+    return Fail(ErrorCode::kUsage, "There is no baseline \"" + config_.baseline + "\"; there are " +
+                                       util::Join(baselines, ", ") + ".");
   }
   return {};
 }
@@ -123,43 +127,66 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
 }
 
 Result<void> PoolEvaluator::PrepareBaseline() {
-  if (config_.baseline == "eager" || config_.options.check_only) return {};
+  const bool wanted = config_.baseline != "eager" || config_.all_baselines;
+  if (!wanted || config_.options.check_only) return {};
   if (!device_.gpu) {
     baseline_.note = "torch.compile is not timed on the CPU device: eager decides";
     return {};
   }
-  const DeviceStamp& device = worker_->device();
-  const BaselineKey key{problem().hash,
-                        device.uuid,
-                        device.torch_version,
-                        device.driver_version,
-                        std::string(protocol::NameOf(config_.spec.precision)),
-                        config_.options.warm_l2};
-  const BaselineCache cache(config_.cache_dir.empty() ? "" : config_.cache_dir + "/baselines");
-  std::optional<protocol::BaselineReply> reply = cache.Find(key);
+  std::vector<std::string> modes = {"default"};
+  if (config_.all_baselines) modes.insert(modes.end(), {"reduce-overhead", "max-autotune"});
+  const std::string key = BaselineKey(problem().hash, worker_->device(), config_.spec.precision,
+                                      config_.options.warm_l2, modes);
+  const ReplyCache cache(config_.cache_dir.empty() ? "" : config_.cache_dir + "/baselines");
+  auto reply = cache.Find<protocol::BaselineReply>(key);
   if (reply) {
     Say("torch.compile's time is known from an earlier run");
   } else {
     Say("timing torch.compile (slow the first time)");
     bool keep = false;
-    Result<protocol::BaselineReply> measured = MeasureBaseline(&keep);
+    Result<protocol::BaselineReply> measured = MeasureBaseline(modes, &keep);
     if (!measured) return tl::unexpected(measured.error());
     if (keep) cache.Keep(key, *measured);
     reply = std::move(*measured);
   }
-  if (reply->ok) {
-    baseline_.baseline = Baseline{reply->eager, reply->compiled};
-    baseline_.decides = "compile";
-  } else {
+  if (!reply->ok) {
     baseline_.note = reply->message + ": eager decides";
     Say(baseline_.note);
+    return {};
+  }
+  for (const auto& [mode, why] : reply->failures) {
+    Say("torch.compile in mode " + mode + " failed (" + util::SanitiseLog(util::Trim(why), 300) + ")");
+  }
+  baseline_.baseline = Baseline{reply->eager, reply->compiled};
+  Decide(config_.baseline, &baseline_);
+  return {};
+}
+
+Result<void> PoolEvaluator::PrepareCeilings() {
+  if (!device_.gpu || config_.options.check_only) return {};
+  ceilings_ = FindCeilings(config_.cache_dir, worker_->device());
+  if (!ceilings_) {
+    Say("measuring the device's ceilings (once per device; doctor --calibrate repeats it)");
+    auto answer = worker_->Run(protocol::CalibrateJob{}, "calibrate",
+                               {{"calibrate", config_.timeouts.baseline_s}});
+    const auto* reply = answer ? std::get_if<protocol::CalibrationReply>(&*answer) : nullptr;
+    if (reply == nullptr) {
+      Say("the ceilings could not be measured: no speed of light is told");
+      return worker_->EnsureReady();
+    }
+    ceilings_ = reply->ceilings;
+    KeepCeilings(config_.cache_dir, worker_->device(), *ceilings_);
+  }
+  if (auto graph = graph::ParseGraph(problem().graph_json)) {
+    work_ = graph::EstimateWork(*graph, problem());
   }
   return {};
 }
 
-Result<protocol::BaselineReply> PoolEvaluator::MeasureBaseline(bool* keep) {
+Result<protocol::BaselineReply> PoolEvaluator::MeasureBaseline(
+    const std::vector<std::string>& modes, bool* keep) {
   protocol::BaselineReply failed;
-  auto answer = worker_->Run(protocol::BaselineJob{config_.options}, "baseline",
+  auto answer = worker_->Run(protocol::BaselineJob{config_.options, modes}, "baseline",
                              {{"baseline", config_.timeouts.baseline_s}});
   if (!answer) {
     failed.message =

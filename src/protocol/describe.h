@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cudaagent/ceilings.h"
 #include "cudaagent/evaluation.h"
 #include "cudaagent/options.h"
 #include "cudaagent/problem.h"
@@ -38,6 +39,7 @@ void Describe(auto& a, Is<ProtocolStamp> auto& v) {
   a("cold_l2", v.cold_l2);
   a("graph", v.graph);
   a("baseline", v.baseline);
+  a("compile_mode", v.compile_mode);
   a("fresh_worker", v.fresh_worker);
   a("note", v.note);
 }
@@ -105,6 +107,15 @@ void Describe(auto& a, Is<Timing> auto& v) {
   a.Figure("kernels", v.kernels);
   a("clock", v.clock);
   a.Require(v.median_ms >= 0 && std::isfinite(v.median_ms), "a finite time, not negative");
+}
+
+void Describe(auto& a, Is<Ceilings> auto& v) {
+  a("bytes_per_s", v.bytes_per_s);
+  a("fp32_flops", v.fp32_flops);
+  a("tf32_flops", v.tf32_flops);
+  a("fp16_flops", v.fp16_flops);
+  a("bf16_flops", v.bf16_flops);
+  a("date", v.date);
 }
 
 void Describe(auto& a, Is<GpuCondition> auto& v) {
@@ -178,10 +189,13 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("candidate", v.candidate);
   a("eager", v.eager);
   a("compiled_baseline", v.compiled_baseline);
+  a("baselines", v.baselines);
   a("gpu", v.gpu);
   a("energy_mj", v.energy_mj);
   a("eager_energy_mj", v.eager_energy_mj);
   a("floor_ms", v.floor_ms);
+  a("sol_ms", v.sol_ms);
+  a("sol", v.sol);
   a("speedup_eager", v.speedup_eager);
   a("speedup_compile", v.speedup_compile);
   a("degenerate", v.degenerate);

@@ -27,10 +27,15 @@ void Describe(auto& a, Is<EvaluateJob> auto& v) {
   a("options", v.options);
   a("trials", v.trials);
   a("eager", v.eager);
-  a("compiled", v.compiled);
+  a("compile_mode", v.compile_mode);
 }
 
-void Describe(auto& a, Is<BaselineJob> auto& v) { a("options", v.options); }
+void Describe(auto& a, Is<BaselineJob> auto& v) {
+  a("options", v.options);
+  a("modes", v.modes);
+}
+
+void Describe(auto&, Is<CalibrateJob> auto&) {}
 
 void Describe(auto&, Is<Shutdown> auto&) {}
 
@@ -61,8 +66,11 @@ void Describe(auto& a, Is<BaselineReply> auto& v) {
   a("message", v.message);
   a("eager", v.eager);
   a("compiled", v.compiled);
+  a("failures", v.failures);
   a("seconds", v.seconds);
 }
+
+void Describe(auto& a, Is<CalibrationReply> auto& v) { a("ceilings", v.ceilings); }
 
 void Describe(auto& a, Is<ErrorReply> auto& v) { a("error", v.error); }
 
@@ -88,6 +96,10 @@ template <>
 constexpr const char* kType<EvaluateJob> = "evaluate";
 template <>
 constexpr const char* kType<BaselineJob> = "baseline";
+template <>
+constexpr const char* kType<CalibrateJob> = "calibrate";
+template <>
+constexpr const char* kType<CalibrationReply> = "calibration";
 template <>
 constexpr const char* kType<Shutdown> = "shutdown";
 template <>

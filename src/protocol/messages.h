@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "cudaagent/ceilings.h"
 #include "cudaagent/evaluation.h"
 #include "cudaagent/options.h"
 #include "cudaagent/problem.h"
@@ -39,12 +40,15 @@ struct EvaluateJob {
   EvalOptions options;
   bool trials = true;  // false: an earlier job passed them with this code
   bool eager = true;   // false: the candidate is timed alone, to rank it
-  bool compiled = false;  // torch.compile takes turns as well
+  std::string compile_mode;  // torch.compile takes turns as well, in this mode; empty = it does not
 };
-// Times torch.compile'd forward against eager, interleaved. Slow the first time.
+// Times torch.compile'd forward in these modes against eager, interleaved. Slow the first time.
 struct BaselineJob {
   EvalOptions options;
+  std::vector<std::string> modes = {"default"};
 };
+// Measures the device's ceilings; needs no problem.
+struct CalibrateJob {};
 struct Shutdown {};
 
 // ---- driver -> compiler ---- several may be in flight
@@ -72,10 +76,15 @@ struct EvaluationReply {
   bool poisoned = false;      // the worker exits after this frame
 };
 struct BaselineReply {
-  bool ok = false;
+  bool ok = false;            // eager and one mode at least were timed
   std::string message;        // why not
-  Timing eager, compiled;
+  Timing eager;
+  std::map<std::string, Timing> compiled;       // by mode
+  std::map<std::string, std::string> failures;  // modes that could not be had, and why
   double seconds = 0;         // how long it took, compilation included
+};
+struct CalibrationReply {
+  Ceilings ceilings;
 };
 struct ErrorReply {
   Error error;                // the job failed through no fault of a candidate
@@ -89,10 +98,10 @@ struct CompileReply {
   std::map<std::string, std::string> lowered, demangled;
 };
 
-using ToWorker = std::variant<LoadProblem, EvaluateJob, BaselineJob, Shutdown>;
+using ToWorker = std::variant<LoadProblem, EvaluateJob, BaselineJob, CalibrateJob, Shutdown>;
 using ToCompiler = std::variant<CompileJob, Shutdown>;
 using FromChild = std::variant<Hello, StageNote, ProblemReply, EvaluationReply, BaselineReply,
-                               ErrorReply, CompileReply>;
+                               ErrorReply, CompileReply, CalibrationReply>;
 
 std::string Encode(const ToWorker& message);
 std::string Encode(const ToCompiler& message);

@@ -87,9 +87,12 @@ class PythonReference : public Reference {
     return Run("forward", inputs, precision);
   }
 
-  Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
+  Result<std::vector<at::Tensor>> ForwardCompiled(const std::string& mode,
+                                                  const std::vector<c10::IValue>& inputs,
                                                   Precision precision) override {
-    return Run("forward_compiled", inputs, precision);
+    std::vector<c10::IValue> arguments = {c10::IValue(mode)};
+    arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+    return Run("forward_compiled", arguments, precision);
   }
 
   Result<std::vector<at::Tensor>> ForwardDouble(const std::vector<c10::IValue>& inputs) override {

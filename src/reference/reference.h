@@ -36,8 +36,10 @@ class Reference {
   // Eager forward without gradients in eval mode. `precision` is set before and restored after.
   virtual Result<std::vector<at::Tensor>> Forward(const std::vector<c10::IValue>& inputs,
                                                   Precision precision) = 0;
-  // torch.compile'd forward (mode "default"); the first call compiles and may take minutes.
-  virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
+  // torch.compile'd forward; `mode` as torch.compile names it ("default", "max-autotune"). The first
+  // call of a mode compiles and may take minutes. Outputs may be overwritten by the next call.
+  virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::string& mode,
+                                                          const std::vector<c10::IValue>& inputs,
                                                           Precision precision) = 0;
   // Eager forward of the same model and weights in float64, inputs widened: the yardstick of the
   // strict tier. An Error where the model insists on a type of its own, or memory is short.

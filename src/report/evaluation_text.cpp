@@ -144,6 +144,9 @@ std::string EvaluationText(const Evaluation& e) {
   for (const std::string& note : e.check.notes) text += "  note:  " + note + "\n";
   text += TimingRow("kernel", e.candidate, e.estimated) + TimingRow("eager", e.eager, e.estimated) +
           TimingRow("torch.compile", e.compiled_baseline, e.estimated);
+  for (const auto& [mode, timing] : e.baselines) {
+    if (mode != e.protocol.compile_mode) text += TimingRow(mode.c_str(), timing, e.estimated);
+  }
   if (e.speedup_eager) {
     text += "  over eager     " + SpeedupText(*e.speedup_eager, e.estimated) + "\n";
   }
@@ -153,6 +156,9 @@ std::string EvaluationText(const Evaluation& e) {
   if (e.floor_ms && e.candidate && e.candidate->median_ms > 0) {
     text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n", *e.floor_ms,
                         100 * *e.floor_ms / e.candidate->median_ms);
+  }
+  if (e.sol_ms && e.sol) {
+    text += fmt::format("  speed of light {:>10.4f} ms, {:.0f} % of it reached\n", *e.sol_ms, 100 * *e.sol);
   }
   text += GpuRows(e);
   if (e.prepare) {

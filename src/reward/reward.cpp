@@ -31,7 +31,7 @@ double LogSpeedup(const Evaluation& e) {
 
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = {"milestone", "milestone-paper", "log-speedup",
-                                                 "speedup", "fast1"};
+                                                 "speedup", "fast1", "sol"};
   return names;
 }
 
@@ -52,6 +52,7 @@ std::optional<double> Compute(std::string_view name, const Evaluation& e) {
     if (!ok || !speedup) return 0;
     return can_win ? speedup->value : std::min(speedup->value, 1.0);
   }
+  if (name == "sol") return ok && can_win && e.sol ? std::min(*e.sol, 1.0) : 0;
   if (name == "fast1") return ok && can_win && speedup && speedup->low > 1 ? 1 : 0;
   return std::nullopt;
 }

@@ -24,6 +24,7 @@ const std::vector<std::string>& Names();
 //   milestone-paper  the same on the medians
 //   log-speedup      ln(speedup over the deciding baseline), 0 inside its interval around 1, -1 wrong
 //   speedup          speedup over the deciding baseline, 0 wrong
+//   sol              share of the speed of light that is reached, at most 1; 0 wrong, or not known
 //   fast1            1 where the deciding speedup's lower end is above 1, else 0
 // A speedup that was not measured earns nothing beyond "correct".
 std::optional<double> Compute(std::string_view name, const Evaluation& evaluation);

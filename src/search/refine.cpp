@@ -139,6 +139,10 @@ class Loop {
       return Reached(StopReason::kInterrupted);
     }
     if (TargetReached()) return Reached(StopReason::kTarget);
+    if (limits_.sol_target > 0 && best() != nullptr &&
+        best()->judgement().sol.value_or(0) >= limits_.sol_target) {
+      return Reached(StopReason::kSpeedOfLight);
+    }
     const int proposals = static_cast<int>(outcome_.attempts.size()) - baselines_;
     if (proposals >= limits_.attempts) return Reached(StopReason::kAttempts);
     if (limits_.patience > 0 && since_best_ >= limits_.patience) {
@@ -201,6 +205,7 @@ double Score(const Evaluation& e) {
 
 std::string ToString(StopReason reason) {
   switch (reason) {
+    case StopReason::kSpeedOfLight: return "the best is as fast as the device allows";
     case StopReason::kAttempts: return "all attempts used";
     case StopReason::kPatience: return "no better kernel for --patience attempts";
     case StopReason::kTarget: return "target speedup reached";
@@ -214,7 +219,7 @@ std::string ToString(StopReason reason) {
 }
 
 std::optional<StopReason> StopReasonOf(const std::string& words) {
-  for (StopReason reason : {StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
+  for (StopReason reason : {StopReason::kSpeedOfLight, StopReason::kTokens, StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
                             StopReason::kTime, StopReason::kExhausted, StopReason::kInterrupted}) {
     if (ToString(reason) == words) return reason;
   }

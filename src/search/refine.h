@@ -20,10 +20,11 @@ struct Limits {
   std::optional<double> target_speedup;  // over the deciding baseline, its interval's lower end
   std::optional<double> max_seconds;     // over all sittings; checked before each proposal
   std::optional<int64_t> max_tokens;     // of all calls of a language model; binds before a call
+  double sol_target = 0.95;              // stop once the best reaches this share of the speed of light; 0 = never
   bool confirm = true;                   // measured bests are judged again in a fresh worker
 };
 
-enum class StopReason { kAttempts, kPatience, kTarget, kTime, kTokens, kExhausted, kInterrupted };
+enum class StopReason { kSpeedOfLight, kAttempts, kPatience, kTarget, kTime, kTokens, kExhausted, kInterrupted };
 std::string ToString(StopReason reason);
 // The reason of these words, as ToString gives them.
 std::optional<StopReason> StopReasonOf(const std::string& words);

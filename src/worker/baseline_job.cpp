@@ -1,6 +1,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,33 +21,43 @@ protocol::BaselineReply Refuse(std::string why) {
 }
 
 // Both sides under the same precision, by turns, on inputs that take turns.
-protocol::BaselineReply TimeCompiled(const EvalOptions& options, Session& session) {
+protocol::BaselineReply TimeCompiled(const protocol::BaselineJob& job, Session& session) {
   reference::Reference& reference = session.reference();
   const Precision precision = session.spec().precision;
   auto fresh = FreshInputs::Make(reference);
   if (!fresh) return Refuse(fresh.error().message);
   auto sample = fresh->Next();
   if (!sample) return Refuse(sample.error().message);
-  auto first = reference.ForwardCompiled(**sample, precision);  // compiles
-  if (!first) return Refuse(fmt::format("torch.compile failed: {}", first.error().message));
-  first->clear();
-
-  std::optional<Error> world;
-  const auto contender = [&](const char* name, ModelForward forward) {
-    return ModelContender(name, reference, forward, precision, *fresh, world);
-  };
-  auto measured =
-      measure::MeasureInterleaved({contender("eager", &reference::Reference::Forward),
-                                   contender("compile", &reference::Reference::ForwardCompiled)},
-                                  {}, options);
-  if (!measured) return Refuse(measured.error().message);
-  if (measured->size() != 2 || (*measured)[0].span_ns.empty() || (*measured)[1].span_ns.empty()) {
-    return Refuse("The timing gave no samples.");
-  }
   protocol::BaselineReply reply;
+  std::optional<Error> world;
+  std::vector<measure::Contender> contenders;
+  const auto add = [&](const std::string& mode) {
+    contenders.push_back(ModelContender(mode, reference, precision, *fresh, world));
+  };
+  add("eager");
+  for (const std::string& mode : job.modes) {
+    auto first = reference.ForwardCompiled(mode, **sample, precision);  // compiles
+    if (first) {
+      add(mode);
+    } else {
+      reply.failures[mode] = first.error().message;
+    }
+  }
+  if (contenders.size() == 1) {
+    reply.message = "torch.compile failed: " +
+                    (reply.failures.empty() ? "" : reply.failures.begin()->second);
+    return reply;
+  }
+  auto measured = measure::MeasureInterleaved(contenders, {}, job.options);
+  if (!measured) return Refuse(measured.error().message);
+  for (const measure::Samples& each : *measured) {
+    if (each.span_ns.empty()) return Refuse("The timing gave no samples.");
+  }
   reply.ok = true;
-  reply.eager = measure::Summarise((*measured)[0]);
-  reply.compiled = measure::Summarise((*measured)[1]);
+  reply.eager = measure::Summarise(measured->front());
+  for (size_t i = 1; i < contenders.size(); ++i) {
+    reply.compiled[contenders[i].name] = measure::Summarise((*measured)[i]);
+  }
   return reply;
 }
 
@@ -61,7 +72,7 @@ protocol::FromChild RunBaselineJob(const protocol::BaselineJob& job, Session& se
   channel.EnterStage("baseline");
   const util::Stopwatch watch;
   protocol::BaselineReply reply = session.device().is_gpu()
-                                      ? TimeCompiled(job.options, session)
+                                      ? TimeCompiled(job, session)
                                       : Refuse(
                                             "torch.compile is timed on a GPU only; on the CPU "
                                             "device eager's estimate decides.");

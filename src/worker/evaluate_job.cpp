@@ -71,12 +71,12 @@ std::string Praise(const Evaluation& evaluation) {
 
 // Before the candidate comes near the device: the first call compiles, for seconds. False, told in
 // the notes, where it fails.
-bool WarmCompiled(Session& session, Evaluation* evaluation) {
+bool WarmCompiled(const std::string& mode, Session& session, Evaluation* evaluation) {
   reference::Reference& reference = session.reference();
   std::string why;
   if (auto inputs = reference.MakeInputs(verify::SecretSeed()); !inputs) {
     why = inputs.error().message;
-  } else if (auto done = reference.ForwardCompiled(*inputs, session.spec().precision); !done) {
+  } else if (auto done = reference.ForwardCompiled(mode, *inputs, session.spec().precision); !done) {
     why = done.error().message;
   }
   if (why.empty()) return true;
@@ -96,9 +96,9 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
 
   Rivals rivals;
   rivals.eager = job.eager;
-  if (job.compiled && session.device().is_gpu()) {
+  if (!job.compile_mode.empty() && session.device().is_gpu()) {
     stages.Enter("baseline");
-    rivals.compiled = WarmCompiled(session, evaluation);
+    if (WarmCompiled(job.compile_mode, session, evaluation)) rivals.compile_mode = job.compile_mode;
   }
 
   stages.Enter("load");

@@ -85,11 +85,11 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   };
 
   std::vector<measure::Contender> contenders = {candidate};
-  const auto add = [&](const char* name, ModelForward forward) {
-    contenders.push_back(ModelContender(name, reference, forward, precision, *fresh, world));
+  const auto add = [&](const std::string& mode) {
+    contenders.push_back(ModelContender(mode, reference, precision, *fresh, world));
   };
-  if (rivals.eager) add("eager", &reference::Reference::Forward);
-  if (rivals.compiled) add("compile", &reference::Reference::ForwardCompiled);
+  if (rivals.eager) add("eager");
+  if (!rivals.compile_mode.empty()) add(rivals.compile_mode);
   auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options,
                                               &evaluation->gpu);
   if (world) return tl::unexpected<Error>(*world);
@@ -114,7 +114,7 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     evaluation->eager = measure::Summarise(eager);
     evaluation->speedup_eager = measure::Ratio(eager.span_ns, ours.span_ns);
   }
-  if (rivals.compiled) {
+  if (!rivals.compile_mode.empty()) {
     const measure::Samples& compiled = (*measured)[next];
     evaluation->compiled_baseline = measure::Summarise(compiled);
     evaluation->speedup_compile = measure::Ratio(compiled.span_ns, ours.span_ns);

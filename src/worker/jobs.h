@@ -20,4 +20,7 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
 protocol::FromChild RunBaselineJob(const protocol::BaselineJob& job, Session& session,
                                    Channel& channel);
 
+// CalibrationReply, or ErrorReply where the device's ceilings cannot be measured.
+protocol::FromChild RunCalibrateJob(Session& session, Channel& channel);
+
 }  // namespace cudaagent::worker

@@ -4,8 +4,8 @@
 
 namespace cudaagent::worker {
 
-measure::Contender ModelContender(const std::string& name, reference::Reference& reference,
-                                  ModelForward forward, Precision precision, FreshInputs& fresh,
+measure::Contender ModelContender(const std::string& mode, reference::Reference& reference,
+                                  Precision precision, FreshInputs& fresh,
                                   std::optional<Error>& world) {
   const auto blame = [&world](const Error& error) {
     world = error;
@@ -13,15 +13,16 @@ measure::Contender ModelContender(const std::string& name, reference::Reference&
   };
   auto inputs = std::make_shared<const std::vector<c10::IValue>*>(nullptr);
   measure::Contender contender;
-  contender.name = name;
+  contender.name = mode;
   contender.prepare = [&fresh, inputs, blame]() -> Checked<void> {
     auto next = fresh.Next();
     if (!next) return blame(next.error());
     *inputs = *next;
     return {};
   };
-  contender.run = [&reference, forward, precision, inputs, blame]() -> Checked<void> {
-    auto outputs = (reference.*forward)(**inputs, precision);
+  contender.run = [&reference, mode, precision, inputs, blame]() -> Checked<void> {
+    auto outputs = mode == "eager" ? reference.Forward(**inputs, precision)
+                                   : reference.ForwardCompiled(mode, **inputs, precision);
     if (!outputs) return blame(outputs.error());
     return {};
   };

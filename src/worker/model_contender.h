@@ -13,14 +13,11 @@
 
 namespace cudaagent::worker {
 
-// Reference::Forward or one of its like.
-using ModelForward = Result<std::vector<at::Tensor>> (reference::Reference::*)(
-    const std::vector<c10::IValue>&, Precision);
-
-// `forward` under `precision`, on new inputs each iteration. Where it fails the fault is kInfraError
-// and `world` says why. All arguments must outlive the contender.
-measure::Contender ModelContender(const std::string& name, reference::Reference& reference,
-                                  ModelForward forward, Precision precision, FreshInputs& fresh,
+// The model under `precision`, on new inputs each iteration: eager where `mode` is "eager", else
+// torch.compile in that mode. Where it fails the fault is kInfraError and `world` says why. All
+// references must outlive the contender.
+measure::Contender ModelContender(const std::string& mode, reference::Reference& reference,
+                                  Precision precision, FreshInputs& fresh,
                                   std::optional<Error>& world);
 
 }  // namespace cudaagent::worker

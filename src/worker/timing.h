@@ -15,7 +15,7 @@ namespace cudaagent::worker {
 // What takes turns with a candidate.
 struct Rivals {
   bool eager = true;
-  bool compiled = false;  // torch.compile, which must have been called once before
+  std::string compile_mode;  // of torch.compile, called once before; empty = none
 };
 
 // Times the candidate (a graph replay where `captured`) by turns with `rivals`, and fills in

@@ -67,6 +67,8 @@ protocol::FromChild Serve(const protocol::ToWorker& message, Session& session, C
             return RunEvaluateJob(job, session, channel);
           } else if constexpr (std::is_same_v<Job, protocol::BaselineJob>) {
             return RunBaselineJob(job, session, channel);
+          } else if constexpr (std::is_same_v<Job, protocol::CalibrateJob>) {
+            return RunCalibrateJob(session, channel);
           } else {
             Exit(kDone);  // Shutdown
           }

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 #include <unistd.h>
 
 #include <chrono>
@@ -8,7 +10,9 @@
 #include <optional>
 #include <thread>
 
-#include "evaluate/baseline_cache.h"
+#include "evaluate/keys.h"
+#include "evaluate/reply_cache.h"
+#include "evaluate/roofline.h"
 #include "evaluate/device_choice.h"
 #include "evaluate/device_lock.h"
 #include "evaluate/scoring.h"
@@ -116,36 +120,48 @@ TEST(DeviceLockTest, AUuidCannotLeaveTheFolder) {
   EXPECT_TRUE(util::ReadFile(folder.path() + "/gpu-______x.lock"));
 }
 
-TEST(BaselineCacheTest, FindsWhatItKeptUnderTheSameKeyOnly) {
+TEST(ReplyCacheTest, FindsWhatItKeptUnderTheSameKeyAndOfTheSameKindOnly) {
   const util::TempDir folder = std::move(*util::TempDir::Create("cache-test"));
-  const BaselineCache cache(folder.path() + "/new/baselines");
-  const BaselineKey key{"hash", "uuid", "torch", "driver", "tf32", false};
+  const ReplyCache cache(folder.path() + "/new/baselines");
   protocol::BaselineReply reply;
   reply.ok = true;
-  reply.compiled.median_ms = 1.25;
-  EXPECT_FALSE(cache.Find(key));
-  cache.Keep(key, reply);
-  ASSERT_TRUE(cache.Find(key));
-  EXPECT_EQ(cache.Find(key)->compiled.median_ms, 1.25);
-  for (BaselineKey other : {BaselineKey{"hash2", "uuid", "torch", "driver", "tf32", false},
-                            BaselineKey{"hash", "uuid2", "torch", "driver", "tf32", false},
-                            BaselineKey{"hash", "uuid", "torch2", "driver", "tf32", false},
-                            BaselineKey{"hash", "uuid", "torch", "driver2", "tf32", false},
-                            BaselineKey{"hash", "uuid", "torch", "driver", "fp32", false},
-                            BaselineKey{"hash", "uuid", "torch", "driver", "tf32", true}}) {
-    EXPECT_FALSE(cache.Find(other));
-  }
+  reply.compiled["default"].median_ms = 1.25;
+  EXPECT_FALSE(cache.Find<protocol::BaselineReply>("key"));
+  cache.Keep("key", reply);
+  ASSERT_TRUE(cache.Find<protocol::BaselineReply>("key"));
+  EXPECT_EQ(cache.Find<protocol::BaselineReply>("key")->compiled["default"].median_ms, 1.25);
+  EXPECT_FALSE(cache.Find<protocol::BaselineReply>("other"));
+  EXPECT_FALSE(cache.Find<protocol::CalibrationReply>("key"));
 }
 
-TEST(BaselineCacheTest, ADamagedFileIsNoEntry) {
+TEST(ReplyCacheTest, ADamagedFileIsNoEntry) {
   const util::TempDir folder = std::move(*util::TempDir::Create("cache-test"));
-  const BaselineCache cache(folder.path());
-  const BaselineKey key;
-  cache.Keep(key, {});
+  const ReplyCache cache(folder.path());
+  cache.Keep("key", protocol::BaselineReply{});
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
     ASSERT_TRUE(util::WriteFileAtomic(entry.path().string(), "{\"type\":\"baseline_result\"}"));
   }
-  EXPECT_FALSE(cache.Find(key));
+  EXPECT_FALSE(cache.Find<protocol::BaselineReply>("key"));
+}
+
+TEST(KeysTest, WhateverMayChangeABaselineChangesItsKey) {
+  DeviceStamp device;
+  device.uuid = "GPU-1";
+  const std::string key = BaselineKey("hash", device, Precision::kTf32, false, {"default"});
+  DeviceStamp other_gpu = device, other_torch = device, other_driver = device;
+  other_gpu.uuid = "GPU-2";
+  other_torch.torch_version = "2.12";
+  other_driver.driver_version = "600";
+  const std::set<std::string> others = {
+      BaselineKey("hash2", device, Precision::kTf32, false, {"default"}),
+      BaselineKey("hash", other_gpu, Precision::kTf32, false, {"default"}),
+      BaselineKey("hash", other_torch, Precision::kTf32, false, {"default"}),
+      BaselineKey("hash", other_driver, Precision::kTf32, false, {"default"}),
+      BaselineKey("hash", device, Precision::kFp32, false, {"default"}),
+      BaselineKey("hash", device, Precision::kTf32, true, {"default"}),
+      BaselineKey("hash", device, Precision::kTf32, false, {"default", "max-autotune"})};
+  EXPECT_EQ(others.size(), 7u);
+  EXPECT_FALSE(others.contains(key));
 }
 
 Timing Around(double median, double share) {
@@ -181,9 +197,88 @@ TEST(ScoringTest, AZeroTimeGivesNoSpeedup) {
   Evaluation e;
   e.candidate = Around(0, 0);
   e.eager = Around(4, 0.04);
-  Score({Baseline{Around(4, 0), Around(2, 0)}, "compile", ""}, &e);
+  Score({Baseline{Around(4, 0), {{"default", Around(2, 0)}}}, "compile", "default", ""}, &e);
   EXPECT_FALSE(e.speedup_eager);
   EXPECT_FALSE(e.speedup_compile);
+}
+
+TEST(ScoringTest, EveryModeIsScaledByEagersDriftAndOneDecides) {
+  Evaluation e;
+  e.candidate = Around(1, 0.03);
+  e.eager = Around(6, 0.04);
+  BaselineState state;
+  state.baseline =
+      Baseline{Around(4, 0), {{"default", Around(2, 0)}, {"max-autotune", Around(1.5, 0)}}};
+  Decide("best", &state);
+  EXPECT_EQ(state.decides, "compile");
+  EXPECT_EQ(state.mode, "max-autotune");
+  Score(state, &e);
+  EXPECT_EQ(e.protocol.compile_mode, "max-autotune");
+  EXPECT_NEAR(e.baselines.at("default").median_ms, 3, 1e-12);
+  EXPECT_NEAR(e.compiled_baseline->median_ms, 2.25, 1e-12);
+  EXPECT_NEAR(e.speedup_compile->value, 2.25, 1e-12);
+}
+
+TEST(ScoringTest, WhatTookTurnsWithTheCandidateIsNotScaled) {
+  Evaluation e;
+  e.candidate = Around(1, 0.03);
+  e.eager = Around(6, 0.04);
+  e.compiled_baseline = Around(2.5, 0.01);
+  e.speedup_compile = Speedup{2.5, 2.4, 2.6};
+  BaselineState state;
+  state.baseline = Baseline{Around(4, 0), {{"default", Around(2, 0)}}};
+  Decide("compile", &state);
+  Score(state, &e);
+  EXPECT_EQ(e.speedup_compile->value, 2.5);
+  EXPECT_EQ(e.compiled_baseline->median_ms, 2.5);
+  EXPECT_EQ(e.protocol.compile_mode, "default");
+}
+
+TEST(ScoringTest, TheBestBaselineMayBeEager) {
+  BaselineState state;
+  state.baseline = Baseline{Around(1, 0), {{"default", Around(2, 0)}}};
+  Decide("best", &state);
+  EXPECT_EQ(state.decides, "eager");
+  Decide("compile", &state);
+  EXPECT_EQ(state.decides, "compile");
+  Decide("eager", &state);
+  EXPECT_EQ(state.decides, "eager");
+}
+
+TEST(RooflineTest, IsTheSlowerOfMemoryAndArithmetic) {
+  Ceilings ceilings;
+  ceilings.fp32_flops = 50e12;
+  ceilings.tf32_flops = 400e12;
+  ceilings.bf16_flops = 800e12;
+  ProblemSpec spec;
+  EXPECT_EQ(PeakFlops(ceilings, spec), 400e12);
+  spec.precision = Precision::kFp32;
+  EXPECT_EQ(PeakFlops(ceilings, spec), 50e12);
+  spec.dtype = "bfloat16";
+  EXPECT_EQ(PeakFlops(ceilings, spec), 800e12);
+  Evaluation e;
+  e.candidate = Around(2, 0);
+  graph::Work work;
+  work.bytes_read = 3'000'000'000;
+  work.bytes_written = 1'000'000'000;
+  AddSol(work, 50e12, 4e12, &e);  // 1 ms of memory
+  EXPECT_NEAR(*e.sol_ms, 1, 1e-12);
+  EXPECT_NEAR(*e.sol, 0.5, 1e-12);
+  work.flops = 75e9;  // 1.5 ms of arithmetic
+  AddSol(work, 50e12, 4e12, &e);
+  EXPECT_NEAR(*e.sol, 0.75, 1e-12);
+}
+
+TEST(RooflineTest, AnEstimateAndAnUnknownCeilingHaveNone) {
+  Evaluation e;
+  e.candidate = Around(2, 0);
+  graph::Work work;
+  work.flops = 1e9;
+  AddSol(work, 0, 4e12, &e);
+  EXPECT_FALSE(e.sol);
+  e.estimated = true;
+  AddSol(work, 1e12, 4e12, &e);
+  EXPECT_FALSE(e.sol);
 }
 
 }  // namespace

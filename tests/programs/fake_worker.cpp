@@ -72,7 +72,7 @@ FromChild Load(const std::string& source) {
   return reply;
 }
 
-FromChild Baseline(const std::string& source) {
+FromChild Baseline(const BaselineJob& job, const std::string& source) {
   const std::string count = Value(source, "count_baselines", "");
   if (!count.empty()) std::ofstream(count, std::ios::app) << "b";
   if (Says(source, "baseline_hangs")) Hang();
@@ -81,7 +81,9 @@ FromChild Baseline(const std::string& source) {
   reply.ok = !Says(source, "baseline_fails");
   reply.message = reply.ok ? "" : "graph break";
   reply.eager = Milliseconds(4);
-  reply.compiled = Milliseconds(2);
+  for (const std::string& mode : job.modes) {
+    reply.compiled[mode] = Milliseconds(mode == "max-autotune" ? 1 : 2);
+  }
   return reply;
 }
 
@@ -163,9 +165,9 @@ int main(int argc, char** argv) {
       problem = load->spec.source;
       Say(StageNote{"load"});
       Say(Load(problem));
-    } else if (std::holds_alternative<BaselineJob>(*job)) {
+    } else if (const auto* baseline = std::get_if<BaselineJob>(&*job)) {
       Say(StageNote{"baseline"});
-      Say(Baseline(problem));
+      Say(Baseline(*baseline, problem));
     } else if (const auto* evaluate = std::get_if<EvaluateJob>(&*job)) {
       const FromChild answer = Evaluate(*evaluate, served, spare);
       Say(answer);

@@ -37,6 +37,7 @@ inline EvalOptions ExampleOptions() {
   options.ci_half_width = 0.02;
   options.warm_l2 = true;
   options.check_only = true;
+  options.energy = true;
   options.hidden_variants = false;
   options.allow_prepare = false;
   options.model_gpu = "a100";
@@ -67,7 +68,7 @@ inline Evaluation ExampleEvaluation() {
   e.problem_hash = "p";
   e.device =
       DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
-  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "n"};
+  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n"};
   e.compile = ExampleCompile();
   e.check.trials = 5;
   e.check.passed = 4;
@@ -85,7 +86,13 @@ inline Evaluation ExampleEvaluation() {
   e.candidate = ExampleTiming();
   e.eager = Timing{2.5, 2.5, 2.5, 10, 0, 0, "estimated"};
   e.compiled_baseline = ExampleTiming();
+  e.baselines = {{"default", ExampleTiming()}, {"max-autotune", ExampleTiming()}};
+  e.gpu = GpuCondition{1980, 3201, 41, {"power cap"}, 1, true};
+  e.energy_mj = 1.5;
+  e.eager_energy_mj = 2.5;
   e.floor_ms = 0.125;
+  e.sol_ms = 0.25;
+  e.sol = 0.5;
   e.speedup_eager = Speedup{1.5, 1.25, 1.75};
   e.speedup_compile = Speedup{0.5, 0.25, 0.75};
   e.degenerate = "zeros pass for the result";

@@ -26,7 +26,9 @@ std::vector<FromChild> EveryAnswer() {
           StageNote{"check"},
           ProblemReply{ExampleProblem()},
           EvaluationReply{ExampleEvaluation(), true},
-          BaselineReply{true, "fine", ExampleTiming(), ExampleTiming(), 41.5},
+          BaselineReply{true, "fine", ExampleTiming(), {{"default", ExampleTiming()}},
+                        {{"max-autotune", "no"}}, 41.5},
+          CalibrationReply{Ceilings{1, 2, 3, 4, 5, "2026-01-01T00:00:00Z"}},
           ErrorReply{{ErrorCode::kUsage, "line 3"}},
           CompileReply{
               7, true, Verdict::kOk, "m", ExampleCompile(), {{"f<2>", "_Z"}}, {{"f<2>", "f"}}}};
@@ -35,8 +37,9 @@ std::vector<FromChild> EveryAnswer() {
 std::vector<ToWorker> EveryJob() {
   return {
       LoadProblem{ExampleSpec()},
-      EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(), false, false},
-      BaselineJob{ExampleOptions()}, Shutdown{}};
+      EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(), false, false,
+                  "default"},
+      BaselineJob{ExampleOptions(), {"default", "max-autotune"}}, CalibrateJob{}, Shutdown{}};
 }
 
 // Encoding what was decoded gives the same bytes, so no field is lost or changed.

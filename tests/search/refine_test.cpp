@@ -27,7 +27,9 @@ class FakeEvaluator : public Evaluator {
     ++calls;
     if (candidate.source == "dead") return Fail(ErrorCode::kEnvironment, "the device is gone");
     if (candidate.source == "wrong") return Graded(Verdict::kWrongResult, 0);
-    return Graded(Verdict::kOk, std::stod(candidate.source));
+    Evaluation e = Graded(Verdict::kOk, std::stod(candidate.source));
+    if (sol.contains(candidate.source)) e.sol = sol.at(candidate.source);
+    return e;
   }
   // "2.5" is confirmed at `factor` times its speedup; what is in `refuted` is wrong then.
   Result<Evaluation> Confirm(const Candidate& candidate) override {
@@ -39,6 +41,7 @@ class FakeEvaluator : public Evaluator {
   int calls = 0;
   std::vector<std::string> confirmed;
   std::set<std::string> refuted;
+  std::map<std::string, double> sol;
   std::string broken_machine;
   double factor = 1;
 
@@ -342,6 +345,25 @@ TEST_F(RefineTest, NothingIsConfirmedWhereThatWasNotAskedFor) {
   limits.confirm = false;
   Run({"3.0"}, limits);
   EXPECT_TRUE(evaluator_.confirmed.empty());
+}
+
+TEST_F(RefineTest, NothingIsLeftAtTheSpeedOfLight) {
+  evaluator_.sol["3.0"] = 0.96;
+  Outcome outcome = Run({"2.0", "3.0", "4.0"});
+  EXPECT_EQ(outcome.reason, StopReason::kSpeedOfLight);
+  EXPECT_EQ(outcome.attempts.size(), 3u);
+  Limits limits;
+  limits.sol_target = 0;
+  history_.clear();
+  EXPECT_EQ(Run({"2.0", "3.0", "4.0"}, limits).attempts.size(), 4u);
+}
+
+TEST(StopReasonTest, EveryOneIsReadBack) {
+  for (StopReason reason :
+       {StopReason::kSpeedOfLight, StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
+        StopReason::kTime, StopReason::kTokens, StopReason::kExhausted, StopReason::kInterrupted}) {
+    EXPECT_EQ(StopReasonOf(ToString(reason)), reason);
+  }
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ class FakeReference : public reference::Reference {
     const double error = precision == Precision::kFp32 ? 1 : 1.002;
     return std::vector<at::Tensor>{inputs[0].toTensor() * parameters_["weight"] * error};
   }
-  Result<std::vector<at::Tensor>> ForwardCompiled(const std::vector<c10::IValue>& inputs,
+  Result<std::vector<at::Tensor>> ForwardCompiled(const std::string&,
+                                                  const std::vector<c10::IValue>& inputs,
                                                   Precision precision) override {
     return Forward(inputs, precision);
   }

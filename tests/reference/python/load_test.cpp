@@ -176,7 +176,7 @@ TEST(LoadReferenceTest, RunsTheCompiledForward) {
   ASSERT_TRUE(reference);
   auto inputs = reference->MakeInputs(0);
   ASSERT_TRUE(inputs);
-  auto compiled = reference->ForwardCompiled(*inputs, Precision::kFp32);
+  auto compiled = reference->ForwardCompiled("default", *inputs, Precision::kFp32);
   ASSERT_TRUE(compiled) << compiled.error().message;
   EXPECT_TRUE((*compiled)[0].allclose(ForwardOf(*reference, 0)[0]));
 }
@@ -191,7 +191,7 @@ TEST(LoadReferenceTest, SaysWhyAModelDoesNotCompile) {
   ASSERT_TRUE(reference);
   auto inputs = reference->MakeInputs(0);
   ASSERT_TRUE(inputs);
-  auto compiled = reference->ForwardCompiled(*inputs, Precision::kFp32);
+  auto compiled = reference->ForwardCompiled("default", *inputs, Precision::kFp32);
   ASSERT_FALSE(compiled);
   EXPECT_EQ(compiled.error().code, ErrorCode::kEnvironment);
   EXPECT_THAT(compiled.error().message,

@@ -9,6 +9,7 @@
 #include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/preset.h"
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "protocol/evaluation_json.h"
@@ -164,7 +165,10 @@ Command AddEval(CLI::App& app) {
   sub->add_flag("--write-tuned", command->write_tuned,
                 "With --tune or --retune: write the chosen values into the file");
   AddOutputFlags(*sub, command->output);
-  return [command] { return RunEval(*command); };
+  return [command, sub] {
+    ApplyPreset(*sub, command->problem, command->eval);
+    return RunEval(*command);
+  };
 }
 
 }  // namespace cudaagent::cli

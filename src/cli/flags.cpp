@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "cli/preset.h"
 #include "protocol/names.h"
 #include "reward/reward.h"
 #include "util/file.h"
@@ -84,6 +85,10 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
 
 void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
+  Add(command, "--preset", flags.preset,
+      "Rules of a published evaluation for tier, precision, baseline, reward and hidden variants, where those are "
+      "not given")
+      ->check(CLI::IsMember(PresetNames()));
   Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
   Add(command, "--baseline", flags.baseline,
       "Which baseline decides: torch.compile, eager, or the faster of what was timed")

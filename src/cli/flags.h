@@ -28,6 +28,7 @@ struct ProblemFlags {
 struct EvalFlags {
   std::string device = "auto";
   std::string reward = "milestone";
+  std::string preset = "verified";
   std::string baseline = "compile";
   std::string baselines = "default";
   EvalOptions options;

@@ -12,6 +12,7 @@
 #include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/duration.h"
+#include "cli/preset.h"
 #include "cli/recorded_flags.h"
 #include "cli/recording.h"
 #include "cli/run_summary.h"
@@ -204,7 +205,7 @@ void OptimizeCommand::Say(const std::string& line) const {
 
 Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command) {
   CLI::App app;
-  AddOptimizeFlags(app, command);
+  const CLI::App* sub = AddOptimizeFlags(app, command);
   std::vector<std::string> words = Words(flags);
   words.insert(words.begin(), "optimize");
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
@@ -214,6 +215,7 @@ Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command
     return Fail(ErrorCode::kUsage, std::string("The run was started with flags that this version does not take: ") +
                                        error.what() + ".");
   }
+  ApplyPreset(*sub, command.problem, command.eval);
   command.flags = flags;
   return {};
 }
@@ -309,6 +311,7 @@ Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv) {
       return Report({ErrorCode::kUsage, "optimize needs MODEL.py, or --resume RUN to go on with a run."},
                     command->output.json);
     }
+    ApplyPreset(*sub, command->problem, command->eval);
     command->flags = GivenFlags(*sub);
     if (!command->proposer.replay.empty()) {
       auto folder = store::FindRun(command->proposer.replay);

@@ -39,8 +39,8 @@ void Describe(auto& a, Is<ProtocolStamp> auto& v) {
   a("cold_l2", v.cold_l2);
   a("graph", v.graph);
   a("baseline", v.baseline);
-  a("compile_mode", v.compile_mode);
-  a("fresh_worker", v.fresh_worker);
+  a.Added("compile_mode", v.compile_mode);
+  a.Added("fresh_worker", v.fresh_worker);
   a("note", v.note);
 }
 
@@ -189,7 +189,7 @@ void Describe(auto& a, Is<Evaluation> auto& v) {
   a("candidate", v.candidate);
   a("eager", v.eager);
   a("compiled_baseline", v.compiled_baseline);
-  a("baselines", v.baselines);
+  a.Added("baselines", v.baselines);
   a("gpu", v.gpu);
   a("energy_mj", v.energy_mj);
   a("eager_energy_mj", v.eager_energy_mj);

@@ -58,6 +58,11 @@ class Writer {
   void Figure(const char* name, const T& value) {
     if (value != 0) object_[name] = Json(value);
   }
+  // A field that came later: always written, and its default where an older text lacks it.
+  template <typename T>
+  void Added(const char* name, const T& value) {
+    (*this)(name, value);
+  }
   void Require(bool, const char*) {}
 
   nlohmann::json Take() { return std::move(object_); }
@@ -132,6 +137,11 @@ class Reader {
   template <typename T>
   void Figure(const char* name, T& value) {
     value = 0;
+    if (const nlohmann::json* found = Find(name)) Read(*found, where_ + "." + name, &value);
+  }
+  template <typename T>
+  void Added(const char* name, T& value) {
+    value = T();
     if (const nlohmann::json* found = Find(name)) Read(*found, where_ + "." + name, &value);
   }
   // States a rule of the object just read.

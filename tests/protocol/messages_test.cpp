@@ -95,6 +95,15 @@ TEST(MessagesTest, EveryFieldOfAnEvaluationIsChecked) {
   }
 }
 
+TEST(MessagesTest, AnEvaluationOfBeforeAFieldWasAddedIsRead) {
+  json message = json::parse(Encode(FromChild(EvaluationReply{ExampleEvaluation(), false})));
+  message["evaluation"].erase("baselines");
+  message["evaluation"]["protocol"].erase("fresh_worker");
+  const auto decoded = DecodeFromChild(message.dump());
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  EXPECT_FALSE(std::get<EvaluationReply>(*decoded).evaluation.protocol.fresh_worker);
+}
+
 TEST(MessagesTest, AnErrorNamesThePathOfTheField) {
   json message = json::parse(Encode(FromChild(EvaluationReply{ExampleEvaluation(), false})));
   message["evaluation"]["check"]["tiers"][0]["passed"] = "yes";

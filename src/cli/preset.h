@@ -1,0 +1,19 @@
+// --preset: the rules of a published evaluation, as near as this tool keeps to them
+// (docs/measurement.md lists each exactly, and what differs).
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/flags.h"
+
+namespace cudaagent::cli {
+
+// "verified" first, which changes nothing.
+std::vector<std::string> PresetNames();
+
+// Sets what `flags.preset` says and `command` was not given by flag, variable or settings file.
+void ApplyPreset(const CLI::App& command, ProblemFlags& problem, EvalFlags& flags);
+
+}  // namespace cudaagent::cli

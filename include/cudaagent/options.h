@@ -16,6 +16,7 @@ struct EvalOptions {
   double ci_half_width = 0.01;      // stop when the median's 95 % interval is within +-1 %
   bool warm_l2 = false;             // leave the cache as the previous iteration left it
   bool check_only = false;          // verify, do not time
+  std::string guard = "zones";      // around buffers on a GPU: "zones" | "strict" (unmapped memory)
   bool allow_prepare = true;        // a plan may make values of the parameters once, untimed
   std::string model_gpu = "h200";   // CPU device: the GPU whose ceilings the estimate uses
   uint64_t seed = 0;                // the random inputs follow from it and the candidate; 0 = from the system, each time

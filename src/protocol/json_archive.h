@@ -58,6 +58,11 @@ class Writer {
   void Figure(const char* name, const T& value) {
     if (value != 0) object_[name] = Json(value);
   }
+  // A field that texts of older versions lack.
+  template <typename T>
+  void Later(const char* name, const T& value) {
+    (*this)(name, value);
+  }
   void Require(bool, const char*) {}
 
   nlohmann::json Take() { return std::move(object_); }
@@ -132,6 +137,11 @@ class Reader {
   template <typename T>
   void Figure(const char* name, T& value) {
     value = 0;
+    if (const nlohmann::json* found = Find(name)) Read(*found, where_ + "." + name, &value);
+  }
+  template <typename T>
+  void Later(const char* name, T& value) {
+    value = T();
     if (const nlohmann::json* found = Find(name)) Read(*found, where_ + "." + name, &value);
   }
   // States a rule of the object just read.

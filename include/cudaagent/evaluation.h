@@ -38,6 +38,7 @@ struct ProtocolStamp {
   std::string compile_mode;   // of torch.compile where that decides: "default", "max-autotune"
   bool fresh_worker = false;  // the worker had run no other candidate
   std::string note;           // anything a reader must know ("compile failed: eager decides")
+  std::string guard;          // "zones" | "strict"; "exact" on the CPU device; empty where nothing ran
 };
 
 // Resources of one compiled kernel. Zero where the device cannot tell.
@@ -49,12 +50,20 @@ struct KernelResources {
   int max_threads = 0;
 };
 
+// A __device__ variable that the candidate's code writes: what it holds outlives a call.
+struct DeviceVariable {
+  std::string name;           // demangled: "counter", "f()::cache"
+  int64_t bytes = 0;
+  bool certain = false;       // false: its address gets away, so it may be written
+};
+
 struct CompileReport {
   bool attempted = false;
   bool cached = false;        // served by the cubin cache
   double seconds = 0;
   std::string log;            // NVRTC's log, capped and sanitised
   std::vector<std::string> flags;  // what the PTX uses that a reader should know ("prefetch")
+  std::vector<DeviceVariable> device_state;
   std::string cubin_path;
   std::string ptx_path;
   std::vector<KernelResources> kernels;

@@ -17,6 +17,7 @@ struct EvalOptions {
   bool warm_l2 = false;             // leave the cache as the previous iteration left it
   bool energy = false;              // measure energy too: half a second more for each side
   bool check_only = false;          // verify, do not time
+  std::string guard = "zones";      // around buffers on a GPU: "zones" | "strict" (unmapped memory)
   bool allow_prepare = true;        // a plan may make values of the parameters once, untimed
   std::string model_gpu = "h200";   // CPU device: the GPU whose ceilings the estimate uses
   uint64_t seed = 0;                // the random inputs follow from it and the candidate; 0 = from the system, each time

@@ -115,6 +115,9 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
   AddFlag(command, "--energy", flags.options.energy,
           "Measure the energy of one run too (NVML; a second more)");
+  Add(command, "--guard", flags.options.guard,
+      "What surrounds buffers on a GPU: zones (writes are found) or strict (unmapped memory: reads fault too)")
+      ->check(CLI::IsMember({"zones", "strict"}));
   AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
   command.add_option("--also-const", flags.also,
                      "Verify what is correct at further shapes too, e.g. --also-const batch_size=8,dim=100")
@@ -221,6 +224,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--baselines", eval.baselines, plain.baselines);
   add("--tier", eval.options.tier, plain.options.tier);
   add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
+  add("--guard", eval.options.guard, plain.options.guard);
   if (eval.options.warm_l2) words.push_back("--warm-l2");
   if (eval.no_prepare) words.push_back("--no-prepare");
   if (eval.no_hidden_variants) words.push_back("--no-hidden-variants");

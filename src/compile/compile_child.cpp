@@ -14,8 +14,9 @@
 
 #include "compile/compile_log.h"
 #include "compile/cubin_reader.h"
+#include "compile/frozen_clock.h"
+#include "compile/judge_module.h"
 #include "compile/kernel_names.h"
-#include "compile/ptx_scan.h"
 #include "util/text.h"
 
 namespace cudaagent::compile {
@@ -57,21 +58,6 @@ void Blame(protocol::CompileReply& reply, Verdict verdict, std::string message) 
   reply.message = std::move(message);
 }
 
-std::string Quoted(const std::vector<std::string>& names) {
-  return "\"" + util::Join(names, "\", \"") + "\"";
-}
-
-std::string KernelsInCode(const std::string& source) {
-  const std::vector<std::string> names = GlobalFunctions(source);
-  if (names.empty()) return "the code has no __global__ function";
-  return "the __global__ functions in the code are " + Quoted(names);
-}
-
-std::string NotAKernel(const std::string& expression, const std::string& source) {
-  return "The plan's kernel \"" + expression +
-         "\" is not a __global__ function: " + KernelsInCode(source) + ".";
-}
-
 // "f<256>" -> "f"
 std::string BaseOf(const std::string& expression) {
   return std::string(util::Trim(expression.substr(0, expression.find('<'))));
@@ -100,7 +86,9 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
     Blame(reply, Verdict::kInfraError, "NVRTC lacks a part of itself: " + log.text);
   } else if (log.errors > 0) {
     std::string sentence = "NVRTC refused the code: " + log.first_error;
-    if (log.first_error.empty()) sentence = "NVRTC refused the code";
+    if (log.first_error.empty()) {
+      sentence = "NVRTC refused the code in lines that a #line directive gives another file's name";
+    }
     if (log.errors > 1) sentence += " (the first of " + std::to_string(log.errors) + " errors)";
     Blame(reply, Verdict::kCompileFailed, sentence + ".");
   } else if (!log.name_errors.empty()) {
@@ -123,58 +111,6 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
   } else {
     Blame(reply, Verdict::kCompileFailed, "NVRTC failed on the code: " + output.status_text + ".");
   }
-}
-
-// The toolkit's own barriers and semaphores read the global timer while they wait.
-bool WaitsByLibrary(std::string_view source) {
-  for (std::string_view header : {"cuda/barrier", "cuda/pipeline", "cuda/semaphore", "cuda/latch",
-                                  "cuda/atomic", "cuda/std/atomic", "cuda/std/barrier"}) {
-    if (source.find(header) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
-// Kernels the plan names but the module lacks, and functions only a linker or the device runtime
-// has.
-bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
-                 protocol::CompileReply& reply) {
-  const PtxSymbols symbols = ScanPtx(output.ptx);
-  for (const std::string& kernel : job.kernels) {
-    const auto lowered = output.lowered.find(kernel);
-    if (lowered == output.lowered.end() || std::find(symbols.entries.begin(), symbols.entries.end(),
-                                                     lowered->second) == symbols.entries.end()) {
-      Blame(reply, Verdict::kBadCandidate, NotAKernel(kernel, job.source));
-      return false;
-    }
-  }
-  for (const std::string& name : symbols.extern_functions) {
-    if (name == "vprintf" || name == "__assertfail") continue;
-    const std::string shown = Signature(name);
-    const bool heap = name == "malloc" || name == "free";
-    Blame(reply, Verdict::kBadCandidate,
-          heap ? "The code allocates memory on the device (malloc, free, new or delete): use a "
-                 "buffer of the plan, shared memory or local arrays instead."
-               : "The code calls \"" + shown +
-                     "\", which it does not define: a candidate is one self-contained file, and "
-                     "kernels cannot launch kernels.");
-    return false;
-  }
-  reply.report.flags = symbols.flags;
-  for (const std::string& what : symbols.forbidden) {
-    if (what == "%globaltimer" && WaitsByLibrary(job.source)) {
-      reply.report.flags.push_back(what);
-      continue;
-    }
-    const bool timer = what.front() == '%';
-    Blame(reply, Verdict::kSuspectedHack,
-          timer ? "The code reads the clock (" + what +
-                      "): a kernel that computes a result has no use for it, one that senses when "
-                      "it is timed has."
-                : "The code uses \"" + what +
-                      "\", which lets cached lines outlast or skip the timing's cache flush.");
-    return false;
-  }
-  return true;
 }
 
 int RunCompile(const ChildSetup& setup, const protocol::CompileJob& job, const FirstHeaders& first,
@@ -257,7 +193,10 @@ Compiled Judge(const protocol::CompileJob& job, NvrtcOutput output,
     JudgeFailure(job, output, log, reply);
     return compiled;
   }
-  if (!JudgeModule(job, output, reply)) return compiled;
+  if (auto fault = JudgeModule(job, output, &reply.report)) {
+    Blame(reply, fault->verdict, std::move(fault->message));
+    return compiled;
+  }
   if (output.cubin.size() > kMaxBinaryBytes || output.ptx.size() > kMaxBinaryBytes) {
     Blame(reply, Verdict::kCompileFailed,
           OutputSentence(output.cubin.size() > kMaxBinaryBytes ? "cubin" : "PTX"));
@@ -296,6 +235,7 @@ Result<void> EnterCompileJail(const ChildSetup& setup, int64_t memory_bytes, dou
   limits.cpu_seconds = cpu_seconds;
   limits.file_bytes = kMaxFileBytes;
   ::setenv("TMPDIR", setup.tmp_dir.c_str(), 1);
+  FreezeClock();
   return EnterJail(setup.jail, limits);
 }
 
@@ -332,7 +272,8 @@ Compiled FinishCompile(const protocol::CompileJob& job, ForkedTask& task) {
   if (end.signal != 0) {
     Blame(compiled.reply, Verdict::kCompileFailed,
           "NVRTC crashed on the code (" + std::string(::strsignal(end.signal)) +
-              "); deep template recursion and nesting are the usual reasons.");
+              "); deep template recursion and nesting, and arrays beyond the memory cap of " +
+              util::FormatBytes(job.memory_bytes) + ", are the usual reasons.");
     return compiled;
   }
   std::string_view rest = task.output();

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "cudaagent-cubin-1";
+constexpr std::string_view kMagic = "cudaagent-cubin-2";
 constexpr const char* kReplyFile = "/reply.json";
 constexpr const char* kCubinFile = "/kernel.cubin";
 constexpr const char* kPtxFile = "/kernel.ptx";

@@ -13,6 +13,7 @@
 #include "cudaagent/fault.h"
 #include "cudaagent/options.h"
 #include "cudaagent/result.h"
+#include "device/guard.h"
 
 namespace cudaagent::device {
 
@@ -86,6 +87,8 @@ class Device {
   virtual bool is_gpu() const = 0;
   virtual Checked<std::unique_ptr<Module>> Load(const Artifact& artifact) = 0;
   virtual void SetRegions(std::vector<MemoryRegion> regions) = 0;
+  // What surrounds buffers from now on: the sentence about a GPU's fault mentions strict guards.
+  virtual void TellGuard(Guard) {}
   // Waits for all work; a kernel's fault shows here on a GPU.
   virtual Checked<void> Synchronize() = 0;
   // True once a fault has made this process useless (a GPU context after an illegal address).

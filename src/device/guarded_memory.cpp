@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "device/gpu/unmapped_memory.h"
+
 namespace cudaagent::device {
 namespace {
 
@@ -45,6 +47,17 @@ Damage Compare(const uint8_t* zone, int64_t bytes, int64_t offset) {
 std::string Count(int64_t n) { return c10::str(n, n == 1 ? " byte" : " bytes"); }
 
 }  // namespace
+
+GuardLayout ZonesLayout(int64_t span) {
+  constexpr int64_t kGuard = GuardedMemory::kGuardBytes;
+  return {kGuard, kGuard, RoundUp(span, GuardedMemory::kAlignment) + 2 * kGuard};
+}
+
+GuardLayout StrictLayout(int64_t span, int64_t granularity) {
+  const int64_t aligned = RoundUp(span, GuardedMemory::kAlignment);
+  const int64_t total = RoundUp(GuardedMemory::kGuardBytes + aligned, granularity);
+  return {total - aligned, aligned - span, total};
+}
 
 int64_t SpanBytes(const at::Tensor& tensor) {
   int64_t last = 0;
@@ -85,15 +98,23 @@ at::Tensor GuardedMemory::Allocate(const std::string& name, at::IntArrayRef size
   }
   Block block;
   block.name = name;
-  const int64_t total = RoundUp(span, kAlignment) + 2 * kGuardBytes + kAlignment;
-  block.bytes = at::empty({total}, at::TensorOptions().dtype(at::kByte).device(device));
-  const auto address = reinterpret_cast<uintptr_t>(block.bytes.data_ptr());
-  const auto skew = static_cast<int64_t>(
-      RoundUp(static_cast<int64_t>(address % kAlignment), kAlignment) - address % kAlignment);
-  block.begin = skew + kGuardBytes;
+  GuardLayout layout;
+  int64_t skew = 0;
+  if (guard_ == Guard::kStrict && device.is_cuda()) {
+    layout = StrictLayout(span, gpu::MappingGranularity(device));
+    block.bytes = gpu::AllocateBeforeUnmapped(layout.total, device);
+  } else {
+    layout = ZonesLayout(span);
+    block.bytes = at::empty({layout.total + kAlignment},
+                            at::TensorOptions().dtype(at::kByte).device(device));
+    const auto address = reinterpret_cast<uintptr_t>(block.bytes.data_ptr());
+    skew = static_cast<int64_t>((kAlignment - address % kAlignment) % kAlignment);
+  }
+  block.begin = skew + layout.begin;
   block.end = block.begin + span;
+  block.after = layout.after;
   FillPattern(block.bytes, 0, block.begin);
-  FillPattern(block.bytes, RoundDown(block.end, 4), total);
+  FillPattern(block.bytes, RoundDown(block.end, 4), block.bytes.numel());
   at::Tensor tensor = at::empty({0}, at::TensorOptions().dtype(dtype).device(device));
   tensor.set_(block.bytes.storage(), block.begin / item, sizes, strides);
   blocks_.push_back(std::move(block));
@@ -106,23 +127,23 @@ Checked<void> GuardedMemory::Check() {
   std::vector<at::Tensor> zones;
   for (const Block& block : blocks_) {
     zones.push_back(block.bytes.slice(0, block.begin - kGuardBytes, block.begin));
-    zones.push_back(block.bytes.slice(0, block.end, block.end + kGuardBytes));
+    zones.push_back(block.bytes.slice(0, block.end, block.end + block.after));
   }
   // One kernel and one copy, however many zones.
   const at::Tensor host = at::cat(zones).cpu();
   const auto* bytes = host.const_data_ptr<uint8_t>();
   Fault fault;
   bool damaged = false;
-  for (size_t i = 0; i < blocks_.size(); ++i, bytes += 2 * kGuardBytes) {
-    Block& block = blocks_[i];
+  for (Block& block : blocks_) {
     const Damage before = Compare(bytes, kGuardBytes, block.begin - kGuardBytes);
-    const Damage after = Compare(bytes + kGuardBytes, kGuardBytes, block.end);
+    const Damage after = Compare(bytes + kGuardBytes, block.after, block.end);
+    bytes += kGuardBytes + block.after;
     if (before.count == 0 && after.count == 0) continue;
     FillPattern(block.bytes, RoundDown(block.begin - kGuardBytes, 4), block.begin);
     for (int64_t at = block.end; at < RoundUp(block.end, 4); ++at) {
       block.bytes.select(0, at).fill_(PatternByte(at));
     }
-    FillPattern(block.bytes, RoundUp(block.end, 4), RoundDown(block.end + kGuardBytes + 3, 4));
+    FillPattern(block.bytes, RoundUp(block.end, 4), RoundUp(block.end + block.after, 4));
     if (std::exchange(damaged, true)) continue;
     const bool past = after.count > 0;
     const int64_t gap = past ? after.first : kGuardBytes - 1 - before.last;

@@ -1,5 +1,6 @@
 // Tensors between guard zones. A GPU reports an access outside an allocation only by chance; a zone
 // of known bytes on both sides tells of every write that misses its tensor by up to kGuardBytes.
+// Strict guards on a GPU: unmapped memory follows the tensor, so that reads fault as well.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,17 +10,33 @@
 #include <vector>
 
 #include "cudaagent/fault.h"
+#include "device/guard.h"
 
 namespace cudaagent::device {
+
+// Where a tensor lies in a block whose start is aligned to GuardedMemory::kAlignment.
+struct GuardLayout {
+  int64_t begin = 0;  // of the tensor; a zone of kGuardBytes lies before it
+  int64_t after = 0;  // bytes of the zone that follows it
+  int64_t total = 0;  // of the block
+};
+
+// A zone on both sides.
+GuardLayout ZonesLayout(int64_t span);
+// The block is a multiple of `granularity` and ends with the tensor, but for what its alignment
+// leaves: fewer than kAlignment bytes, which are the zone.
+GuardLayout StrictLayout(int64_t span, int64_t granularity);
 
 // Not thread-safe. Guards live as long as this object; a tensor may outlive it, unguarded.
 class GuardedMemory {
  public:
+  explicit GuardedMemory(Guard guard = Guard::kZones) : guard_(guard) {}
+
   static constexpr int64_t kGuardBytes = 64 << 10;  // before and after each tensor
   static constexpr int64_t kAlignment = 256;    // of the first element, in bytes
 
   // A tensor with these strides whose contents are undefined. `name` is used in faults ("out0").
-  // Throws c10::Error where the memory is not to be had.
+  // Throws c10::OutOfMemoryError or another c10::Error where the memory is not to be had.
   at::Tensor Allocate(const std::string& name, at::IntArrayRef sizes, at::IntArrayRef strides,
                       at::ScalarType dtype, at::Device device);
 
@@ -35,7 +52,9 @@ class GuardedMemory {
     at::Tensor bytes;   // uint8: zone, tensor, zone
     int64_t begin = 0;  // of the tensor in `bytes`
     int64_t end = 0;
+    int64_t after = 0;  // bytes of the zone at `end`
   };
+  Guard guard_;
   std::vector<Block> blocks_;
 };
 

@@ -26,7 +26,10 @@ std::map<std::string, int64_t> Values(const candidate::Plan& plan, const Limits&
 
 NameTable::NameTable(const ProblemInfo& problem, std::map<std::string, int64_t> values,
                      Bindings bindings, at::Device device)
-    : scope_(problem, std::move(values)), bindings_(std::move(bindings)), device_(device) {}
+    : scope_(problem, std::move(values)),
+      bindings_(std::move(bindings)),
+      device_(device),
+      guards_(bindings_.guard) {}
 
 Checked<std::unique_ptr<NameTable>> NameTable::Create(const candidate::Plan& plan,
                                                       const ProblemInfo& problem, Bindings bindings,

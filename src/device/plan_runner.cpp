@@ -80,6 +80,7 @@ class Runner : public PlanRunner {
   Checked<void> Prepare(const ProblemInfo& problem, Bindings bindings) {
     at::Device at_device(at::kCPU);
     if (device_.is_gpu()) at_device = gpu::TorchDevice();
+    device_.TellGuard(bindings.guard);
     auto names =
         NameTable::Create(plan_, problem, std::move(bindings), device_.limits(), at_device);
     if (!names) return tl::unexpected(names.error());

@@ -28,6 +28,7 @@ struct Bindings {
   std::map<std::string, at::Tensor> parameters;  // parameters, buffers and lifted constants
   // Where the caller took inputs from GuardedMemory: PlanRunner::CheckGuards() walks it too.
   std::shared_ptr<GuardedMemory> guards;
+  Guard guard = Guard::kZones;  // around what the runner allocates: outputs, buffers
 };
 
 class PlanRunner {

@@ -42,6 +42,13 @@ void Describe(auto& a, Is<ProtocolStamp> auto& v) {
   a.Added("compile_mode", v.compile_mode);
   a.Added("fresh_worker", v.fresh_worker);
   a("note", v.note);
+  a.Added("guard", v.guard);
+}
+
+void Describe(auto& a, Is<DeviceVariable> auto& v) {
+  a("name", v.name);
+  a("bytes", v.bytes);
+  a("certain", v.certain);
 }
 
 void Describe(auto& a, Is<KernelResources> auto& v) {
@@ -58,6 +65,7 @@ void Describe(auto& a, Is<CompileReport> auto& v) {
   a("seconds", v.seconds);
   a("log", v.log);
   a("flags", v.flags);
+  a.Added("device_state", v.device_state);
   a("cubin_path", v.cubin_path);
   a("ptx_path", v.ptx_path);
   a("kernels", v.kernels);
@@ -266,6 +274,8 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("hidden_variants", v.hidden_variants);
   a("check_only", v.check_only);
   a("energy", v.energy);
+  a("guard", v.guard);
+  a.Require(v.guard == "zones" || v.guard == "strict", "options with a known guard");
   a("model_gpu", v.model_gpu);
   a("instruction_budget", v.instruction_budget);
   a.Figure("seed", v.seed);

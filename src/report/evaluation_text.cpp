@@ -115,6 +115,19 @@ std::string CounterRows(const std::vector<KernelCounters>& counters) {
   return text;
 }
 
+std::string StateRow(const std::vector<DeviceVariable>& state) {
+  std::string text;
+  for (const DeviceVariable& each : state) {
+    if (text.size() > 300) {
+      text += ", ...";
+      break;
+    }
+    text += fmt::format("{}{} ({} B{})", text.empty() ? "" : ", ", each.name, each.bytes,
+                        each.certain ? "" : ", may be written");
+  }
+  return text.empty() ? "" : "  device state   " + text + ": outlives a call\n";
+}
+
 }  // namespace
 
 std::string SpeedupText(const Speedup& speedup, bool estimated) {
@@ -171,14 +184,16 @@ std::string EvaluationText(const Evaluation& e) {
     text += fmt::format("  {}: {} registers, {} B local, {} B static shared\n", k.name, k.registers,
                         k.local_bytes, k.static_shared_bytes);
   }
+  text += StateRow(e.compile.device_state);
   text += CounterRows(e.counters);
   if (e.verdict == Verdict::kCompileFailed && !e.compile.log.empty()) {
     text += util::SanitiseLog(e.compile.log, 4096);
     if (text.back() != '\n') text += '\n';
   }
   if (!e.device.name.empty()) {
-    text += fmt::format("  on {}, {}, precision {}, clock {}{}\n", e.device.name, e.device.arch,
+    text += fmt::format("  on {}, {}, precision {}, clock {}{}{}\n", e.device.name, e.device.arch,
                         e.protocol.precision, e.protocol.clock.empty() ? "none" : e.protocol.clock,
+                        e.protocol.guard == "strict" ? ", strict guards" : "",
                         e.protocol.note.empty() ? "" : "; " + e.protocol.note);
   }
   return text;

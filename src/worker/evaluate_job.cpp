@@ -211,6 +211,7 @@ protocol::FromChild RunEvaluateJob(const protocol::EvaluateJob& job, Session& se
   protocol.trials = job.options.trials;
   protocol.cold_l2 = !job.options.warm_l2;
   protocol.baseline = "eager";
+  protocol.guard = session.device().is_gpu() ? job.options.guard : "exact";
 
   Result<Checked<void>> judged = Checked<void>();
   {

@@ -59,6 +59,12 @@ Result<void> Session::OpenDevice(const EvalOptions& options) {
 }
 
 Result<void> Session::Configure(const EvalOptions& options) {
+  const auto guard = options.guard == "strict" ? device::Guard::kStrict : device::Guard::kZones;
+  if (guard != guard_) {  // tensors lie where they were allocated
+    bound_ = false;
+    bindings_ = {};
+    guard_ = guard;
+  }
   if (args_.gpu || (options.model_gpu == device_options_.model_gpu &&
                     options.instruction_budget == device_options_.instruction_budget)) {
     return {};
@@ -136,7 +142,8 @@ Result<void> Session::AllocateBindings() {
   auto inputs = reference_->MakeInputs(verify::SecretSeed());
   if (!inputs) return tl::unexpected<Error>(inputs.error());
   bindings_ = {};
-  if (args_.gpu) bindings_.guards = std::make_shared<device::GuardedMemory>();
+  bindings_.guard = guard_;
+  if (args_.gpu) bindings_.guards = std::make_shared<device::GuardedMemory>(guard_);
   const ProblemInfo& problem = reference_->info();
   size_t tensors = 0, scalars = 0;
   for (const c10::IValue& input : *inputs) {

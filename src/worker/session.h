@@ -32,11 +32,11 @@ class Session {
   // Replaces the problem; what belonged to the old one is freed first, also on failure.
   Result<void> Load(const ProblemSpec& spec);
 
-  // Adapts the CPU device to a job's options (its model GPU and instruction budget).
+  // Adapts to a job's options: the CPU device's model GPU and instruction budget, a GPU's guards.
   Result<void> Configure(const EvalOptions& options);
 
   // Inputs and parameters for a candidate: copies at addresses that stay the same for the problem's
-  // life, never the reference's own tensors; on a GPU between guard zones. Contents of the
+  // life, never the reference's own tensors; on a GPU between guards. Contents of the
   // parameters are copied anew on each call; inputs are as the last candidate left them.
   Result<device::Bindings*> Bind();
 
@@ -58,6 +58,7 @@ class Session {
   ProblemSpec spec_;
   std::unique_ptr<reference::Reference> reference_;
   device::Bindings bindings_;
+  device::Guard guard_ = device::Guard::kZones;
   bool bound_ = false;
   int64_t unavoidable_bytes_ = 0;
   std::map<std::string, std::string> degenerate_;  // by tier

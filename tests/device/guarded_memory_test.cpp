@@ -65,6 +65,38 @@ TEST(GuardedMemoryTest, ReadsOfAZoneGiveNaN) {
   }
 }
 
+TEST(GuardLayoutTest, StrictBlocksEndWithTheirTensorButForItsAlignment) {
+  constexpr int64_t kGranule = 2 << 20;
+  for (const int64_t span : {0L, 1L, 4L, 255L, 256L, 257L, 256000L, kGranule - 65536, kGranule - 65535,
+                             kGranule, 3 * kGranule + 12, 6442450944L}) {
+    const GuardLayout layout = StrictLayout(span, kGranule);
+    EXPECT_EQ(layout.total % kGranule, 0) << span;
+    EXPECT_EQ(layout.begin % GuardedMemory::kAlignment, 0) << span;
+    EXPECT_GE(layout.begin, GuardedMemory::kGuardBytes) << span;
+    EXPECT_EQ(layout.begin + span + layout.after, layout.total) << span;
+    EXPECT_GE(layout.after, 0) << span;
+    EXPECT_LT(layout.after, GuardedMemory::kAlignment) << span;
+    EXPECT_LT(layout.total, span + 2 * kGranule) << "no granule more than needed, " << span;
+  }
+}
+
+TEST(GuardLayoutTest, ZonesLieOnBothSides) {
+  const GuardLayout layout = ZonesLayout(1000);
+  EXPECT_EQ(layout.begin, GuardedMemory::kGuardBytes);
+  EXPECT_EQ(layout.after, GuardedMemory::kGuardBytes);
+  EXPECT_GE(layout.total, layout.begin + 1000 + layout.after);
+}
+
+TEST(GuardedMemoryTest, StrictOnTheCpuIsZones) {
+  GuardedMemory memory(Guard::kStrict);
+  const at::Tensor tensor = memory.Allocate("out0", {7}, {1}, at::kFloat, at::kCPU);
+  Bytes(tensor)[SpanBytes(tensor) + 1000] = 1;
+  auto checked = memory.Check();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message,
+            "A kernel wrote 1 byte past the end of out0, 1000 bytes away from it.");
+}
+
 TEST(PoisonTest, FillsStridedAndOddSizedTensors) {
   const at::Tensor odd = at::zeros({13}, at::kByte).slice(0, 1, 12);
   FillPoison(odd);

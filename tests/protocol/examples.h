@@ -38,6 +38,7 @@ inline EvalOptions ExampleOptions() {
   options.warm_l2 = true;
   options.check_only = true;
   options.energy = true;
+  options.guard = "strict";
   options.hidden_variants = false;
   options.allow_prepare = false;
   options.model_gpu = "a100";
@@ -54,6 +55,7 @@ inline CompileReport ExampleCompile() {
                        0.125,
                        "a log\n",
                        {"prefetch"},
+                       {DeviceVariable{"runs", 4, true}},
                        "/c.cubin",
                        "/c.ptx",
                        {KernelResources{"f<2>", 32, 16, 1024, 256}}};
@@ -68,7 +70,7 @@ inline Evaluation ExampleEvaluation() {
   e.problem_hash = "p";
   e.device =
       DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
-  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n"};
+  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n", "strict"};
   e.compile = ExampleCompile();
   e.check.trials = 5;
   e.check.passed = 4;

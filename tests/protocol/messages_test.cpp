@@ -159,6 +159,23 @@ TEST(MessagesTest, AbsentFiguresAreLeftOut) {
   EXPECT_EQ(EvaluationFromJson(bare)->reward, std::nullopt);
 }
 
+TEST(MessagesTest, EvaluationsOfOlderVersionsAreRead) {
+  json old = ToJson(ExampleEvaluation());
+  old["protocol"].erase("guard");
+  old["compile"].erase("device_state");
+  const auto read = EvaluationFromJson(old);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->protocol.guard, "");
+  EXPECT_TRUE(read->compile.device_state.empty());
+  EXPECT_EQ(read->protocol.note, "n");
+}
+
+TEST(MessagesTest, AGuardThatIsNoneIsRefused) {
+  json job = json::parse(Encode(EveryJob()[2]));
+  job["options"]["guard"] = "none";
+  EXPECT_FALSE(DecodeToWorker(job.dump()));
+}
+
 TEST(MessagesTest, InvalidUtf8IsReplacedNotSent) {
   const std::string text = Encode(FromChild(ErrorReply{{ErrorCode::kInternal, "a\xFFz"}}));
   const auto decoded = DecodeFromChild(text);

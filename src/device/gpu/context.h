@@ -7,6 +7,7 @@
 #include "cudaagent/fault.h"
 #include "device/gpu/diagnosis.h"
 #include "device/gpu/driver.h"
+#include "device/guard.h"
 
 namespace cudaagent::device::gpu {
 
@@ -14,6 +15,7 @@ struct Context {
   const Driver* driver = nullptr;
   int sms = 0;
   bool poisoned = false;
+  Guard guard = Guard::kZones;
   // Kernels launched since their module was loaded, by plan name: a fault that shows later, after
   // a graph replay too, is one of theirs.
   std::vector<std::string> suspects;

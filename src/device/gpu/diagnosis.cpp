@@ -90,9 +90,14 @@ Diagnosis Diagnose(CUresult result) {
   }
 }
 
-Fault Explain(CUresult result, const std::vector<std::string>& kernels) {
+Fault Explain(CUresult result, const std::vector<std::string>& kernels, Guard guard) {
   Diagnosis diagnosis = Diagnose(result);
-  return {diagnosis.verdict, Subject(kernels) + " " + diagnosis.predicate + "."};
+  const bool strict = guard == Guard::kStrict && result == CUDA_ERROR_ILLEGAL_ADDRESS;
+  return {diagnosis.verdict,
+          Subject(kernels) + " " + diagnosis.predicate +
+              (strict ? "; strict guards were on: memory right past the end of every input, "
+                        "parameter, output and buffer is unmapped."
+                      : ".")};
 }
 
 }  // namespace cudaagent::device::gpu

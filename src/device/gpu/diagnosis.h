@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cudaagent/fault.h"
+#include "device/guard.h"
 
 namespace cudaagent::device::gpu {
 
@@ -23,7 +24,8 @@ struct Diagnosis {
 Diagnosis Diagnose(CUresult result);
 
 // One sentence about what `kernels` (names as the plan writes them, those that may be at fault)
-// did.
-Fault Explain(CUresult result, const std::vector<std::string>& kernels);
+// did. It says so where strict guards make it a fault.
+Fault Explain(CUresult result, const std::vector<std::string>& kernels,
+              Guard guard = Guard::kZones);
 
 }  // namespace cudaagent::device::gpu

@@ -36,7 +36,16 @@ namespace cudaagent::device::gpu {
   X(cuEventCreate)                               \
   X(cuEventDestroy)                              \
   X(cuEventRecord)                               \
-  X(cuEventElapsedTime)
+  X(cuEventElapsedTime)                          \
+  X(cuMemGetInfo)                                \
+  X(cuMemGetAllocationGranularity)               \
+  X(cuMemAddressReserve)                         \
+  X(cuMemAddressFree)                            \
+  X(cuMemCreate)                                 \
+  X(cuMemRelease)                                \
+  X(cuMemMap)                                    \
+  X(cuMemUnmap)                                  \
+  X(cuMemSetAccess)
 
 struct Driver {
 #define CUDAAGENT_DRIVER_MEMBER(name) decltype(&::name) name = nullptr;

@@ -34,6 +34,7 @@ class GpuDevice : public Device {
     return gpu::LoadModule(artifact, context_);
   }
   void SetRegions(std::vector<MemoryRegion>) override {}
+  void TellGuard(Guard guard) override { context_.guard = guard; }
   Checked<void> Synchronize() override {
     const CUresult result = context_.driver->cuCtxSynchronize();
     if (result == CUDA_SUCCESS) return {};

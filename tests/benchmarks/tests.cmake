@@ -6,3 +6,12 @@ foreach(script IN LISTS script_tests)
   add_test(NAME benchmarks.${name} COMMAND ${CUDAAGENT_TEST_PYTHON} ${script})
   set_tests_properties(benchmarks.${name} PROPERTIES LABELS unit TIMEOUT 300)
 endforeach()
+
+# Every candidate of kernels/hacks gets its verdict without a GPU too.
+if(TARGET cudaagent AND TARGET cudaagent-compile AND TARGET cudaagent-worker AND CUDAAGENT_CPU_DEVICE)
+  add_test(NAME corpus.EveryCandidateGetsItsVerdictOnTheCpuDevice
+           COMMAND ${CUDAAGENT_TEST_PYTHON} ${CMAKE_SOURCE_DIR}/benchmarks/corpus.py --cudaagent
+                   $<TARGET_FILE:cudaagent> --device cpu --jobs 2 --seed 1)
+  set_tests_properties(corpus.EveryCandidateGetsItsVerdictOnTheCpuDevice
+                       PROPERTIES LABELS "e2e;corpus" TIMEOUT 600 PROCESSORS 2)
+endif()

@@ -1,9 +1,9 @@
-"""Softmax over long rows: every value is far below a fixed absolute tolerance."""
+"""Softmax over rows as long as those of KernelBench 1/23: every value is far below a fixed absolute tolerance."""
 import torch
 import torch.nn as nn
 
-rows = 256
-columns = 65536
+rows = 64
+columns = 393216
 
 
 class Model(nn.Module):

@@ -27,7 +27,7 @@ struct DeviceStamp {
 
 // The rules of the game this evaluation was played under.
 struct ProtocolStamp {
-  int version = 2;
+  int version = 3;
   std::string precision;      // "fp32" | "tf32" | "torch-default"
   std::string tier;           // the deciding tolerance tier: "verified", "kernelbench", "cuda-agent"
   int trials = 0;             // fresh inputs checked

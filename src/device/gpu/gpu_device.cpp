@@ -130,7 +130,7 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   DeviceStamp stamp;
   stamp.kind = "gpu";
   stamp.name = name.data();
-  stamp.uuid = SpellUuid(uuid);
+  stamp.uuid = gpu::SpellUuid(uuid);
   stamp.arch = ArchOf(major, minor);
   stamp.driver_version = gpu::DriverVersion();
   stamp.cuda_version =

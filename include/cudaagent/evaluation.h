@@ -115,6 +115,7 @@ struct Timing {
   double busy_ms = 0;         // sum of kernel durations of one iteration, 0 = not measured
   int kernels = 0;            // device activities per iteration, 0 = not measured
   std::string clock;          // as ProtocolStamp::clock
+  double event_ms = 0;        // median by CUDA events around the same iterations, 0 = not measured
 };
 
 // How the GPU fared while it was timed, as NVML tells it. 0 = not told.

@@ -15,6 +15,7 @@ struct EvalOptions {
   int max_iterations = 200;
   double ci_half_width = 0.01;      // stop when the median's 95 % interval is within +-1 %
   bool warm_l2 = false;             // leave the cache as the previous iteration left it
+  std::string clock = "cupti";      // "cupti" | "events": CUDA events even where there is CUPTI
   bool energy = false;              // measure energy too: half a second more for each side
   bool check_only = false;          // verify, do not time
   std::string guard = "zones";      // around buffers on a GPU: "zones" | "strict" (unmapped memory)

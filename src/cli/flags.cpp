@@ -113,6 +113,9 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
       ->check(Within(0.1, 600.0));
   AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
+  Add(command, "--clock", flags.options.clock,
+      "cupti (the device's own stamps, where it is to be had) or events (CUDA events)")
+      ->check(CLI::IsMember({"cupti", "events"}));
   AddFlag(command, "--energy", flags.options.energy,
           "Measure the energy of one run too (NVML; a second more)");
   Add(command, "--guard", flags.options.guard,
@@ -224,6 +227,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   add("--baselines", eval.baselines, plain.baselines);
   add("--tier", eval.options.tier, plain.options.tier);
   add("--trials", std::to_string(eval.options.trials), std::to_string(plain.options.trials));
+  add("--clock", eval.options.clock, plain.options.clock);
   add("--guard", eval.options.guard, plain.options.guard);
   if (eval.options.warm_l2) words.push_back("--warm-l2");
   if (eval.no_prepare) words.push_back("--no-prepare");

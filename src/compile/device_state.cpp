@@ -14,12 +14,14 @@
 namespace cudaagent::compile {
 namespace {
 
-// A set of variables. Beyond the first 63 all share the last bit: such a module is told less exactly.
+// A set of variables. Beyond the first 63 all share the last bit: such a module is told less
+// exactly.
 using Set = uint64_t;
 constexpr size_t kShared = 63;
 Set BitOf(size_t variable) { return Set{1} << std::min(variable, kShared); }
 
-// Loops carry addresses back by one turn at a time; a function that needs more is told less exactly.
+// Loops carry addresses back by one turn at a time; a function that needs more is told less
+// exactly.
 constexpr int kMaxPasses = 16;
 
 bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -110,7 +112,8 @@ class Finder {
   Set SetOf(std::string_view word) const {
     if (!IsPtxName(word)) return 0;
     Set set = 0;
-    if (const auto found = by_name_.find(word); found != by_name_.end()) set |= BitOf(found->second);
+    if (const auto found = by_name_.find(word); found != by_name_.end())
+      set |= BitOf(found->second);
     if (const auto held = registers_.find(word); held != registers_.end()) set |= held->second;
     return set;
   }

@@ -42,7 +42,8 @@ std::string Reason(const std::string& what) {
            "it, one that behaves differently when it is timed has.";
   }
   return "The code reads the clock (" + what +
-         "): a kernel that computes a result has no use for it, one that senses when it is timed has.";
+         "): a kernel that computes a result has no use for it, one that senses when it is timed "
+         "has.";
 }
 
 // Static arrays too large; empty = none.
@@ -96,8 +97,8 @@ std::optional<Fault> JudgeModule(const protocol::CompileJob& job, const NvrtcOut
         heap ? "The code allocates memory on the device (malloc, free, new or delete): use a "
                "buffer of the plan, shared memory or local arrays instead."
              : "The code calls \"" + shown +
-               "\", which it does not define: a candidate is one self-contained file, and "
-               "kernels cannot launch kernels."};
+                   "\", which it does not define: a candidate is one self-contained file, and "
+                   "kernels cannot launch kernels."};
   }
   if (std::string large = TooLarge(symbols); !large.empty()) {
     return Fault{Verdict::kBadCandidate, std::move(large)};

@@ -11,9 +11,9 @@
 
 namespace cudaagent::compile {
 
-// The candidate's fault, if any: kernels the plan names but the module lacks, functions only a linker
-// or the device runtime has, static memory beyond what is allowed, instructions that sense or outlast
-// the timing. Without one `report` has the module's flags and state.
+// The candidate's fault, if any: kernels the plan names but the module lacks, functions only a
+// linker or the device runtime has, static memory beyond what is allowed, instructions that sense
+// or outlast the timing. Without one `report` has the module's flags and state.
 std::optional<Fault> JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
                                  CompileReport* report);
 

@@ -60,7 +60,8 @@ void Score(const BaselineState& baseline, Evaluation* evaluation) {
   const double drift = std::exp(eager->value - eager_then->value);
   std::map<std::string, Timing> compiled = baseline.baseline->compiled;
   for (auto& [mode, timing] : compiled) {
-    for (double* each : {&timing.median_ms, &timing.ci_low_ms, &timing.ci_high_ms, &timing.busy_ms}) {
+    for (double* each : {&timing.median_ms, &timing.ci_low_ms, &timing.ci_high_ms, &timing.busy_ms,
+                         &timing.event_ms}) {
       *each *= drift;
     }
   }

@@ -27,6 +27,16 @@ double MedianOf(const std::vector<Footprint>& footprints, double (*value)(const 
   return Median(std::move(values));
 }
 
+// A plan launches the same work each time; whatever differs is not the plan's.
+std::string DifferingActivities(const std::vector<Footprint>& footprints) {
+  const auto [least, most] = std::minmax_element(
+      footprints.begin(), footprints.end(),
+      [](const Footprint& a, const Footprint& b) { return a.activities < b.activities; });
+  if (footprints.empty() || least->activities == most->activities) return "";
+  return "between " + std::to_string(least->activities) + " and " +
+         std::to_string(most->activities) + " device activities an iteration";
+}
+
 void AddFootprint(const std::vector<Footprint>& footprints, Samples* samples) {
   if (footprints.empty()) return;
   samples->busy_ns = MedianOf(footprints, [](const Footprint& f) { return f.busy_ns; });
@@ -75,6 +85,8 @@ Samples Choose(bool graph, const Observations& traced, const Observations& plain
   if (graph && std::abs(events - span) > kAgreeShare * span + kAgreeNs) {
     samples.note = "CUDA events say " + Microseconds(events) + ", CUPTI " + Microseconds(span);
   }
+  const std::string differing = DifferingActivities(graph ? steps.footprints : traced.footprints);
+  if (!differing.empty()) samples.note += (samples.note.empty() ? "" : "; ") + differing;
   return samples;
 }
 

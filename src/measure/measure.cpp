@@ -56,7 +56,7 @@ class Measurement {
       untraced.push_back(*std::min_element(events.begin(), events.end()));
     }
     clock_.Clear();
-    clock_.Trace(true);
+    if (options_.clock != "events") clock_.Trace(true);
     if (auto done = Loop(); !done) return tl::unexpected(done.error());
     std::vector<Observations> traced;
     for (size_t i = 0; i < contenders_.size(); ++i) traced.push_back(clock_.observations(i));
@@ -70,7 +70,7 @@ class Measurement {
     std::vector<Samples> samples;
     for (size_t i = 0; i < contenders_.size(); ++i) {
       samples.push_back(Choose(contenders_[i].graph, traced[i], plain[i], steps[i],
-                               Cupti::Get().usable() ? "" : CuptiStatus()));
+                               CuptiProblem()));
     }
     return samples;
   }
@@ -96,6 +96,11 @@ class Measurement {
     report_.dropped_blocks += report->dropped_blocks;
     report_.disturbed = report_.disturbed || report->disturbed;
     return {};
+  }
+
+  std::string CuptiProblem() const {
+    if (options_.clock == "events") return "CUDA events were asked for";
+    return Cupti::Get().usable() ? "" : CuptiStatus();
   }
 
   // What a graph hides: its work again, step by step.

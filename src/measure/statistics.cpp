@@ -98,6 +98,7 @@ Timing Summarise(const Samples& samples) {
   timing.busy_ms = samples.busy_ns / kNsPerMs;
   timing.kernels = samples.activities;
   timing.clock = samples.clock;
+  if (!samples.event_ns.empty()) timing.event_ms = Median(samples.event_ns) / kNsPerMs;
   return timing;
 }
 

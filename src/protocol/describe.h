@@ -114,6 +114,7 @@ void Describe(auto& a, Is<Timing> auto& v) {
   a.Figure("busy_ms", v.busy_ms);
   a.Figure("kernels", v.kernels);
   a("clock", v.clock);
+  a.Figure("event_ms", v.event_ms);
   a.Require(v.median_ms >= 0 && std::isfinite(v.median_ms), "a finite time, not negative");
 }
 
@@ -274,6 +275,8 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("hidden_variants", v.hidden_variants);
   a("check_only", v.check_only);
   a("energy", v.energy);
+  a("clock", v.clock);
+  a.Require(v.clock == "cupti" || v.clock == "events", "options with a known clock");
   a("guard", v.guard);
   a.Require(v.guard == "zones" || v.guard == "strict", "options with a known guard");
   a("model_gpu", v.model_gpu);

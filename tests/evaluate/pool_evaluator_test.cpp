@@ -48,14 +48,17 @@ class PoolEvaluatorTest : public ::testing::Test {
   }
 
   // `words`: what the fakes are told with the candidate.
-  Result<Evaluation> Run(const std::string& words = "") {
-    return evaluator_->Evaluate(Candidate{
+  static Candidate CandidateOf(const std::string& words) {
+    return Candidate{
         "/*cudaagent\n{\"plan\": 1, \"steps\": [{\"kernel\": \"copy\", \"grid\": [1], \"block\": "
         "[4], \"args\": [\"$x\", \"$out0\"]}]}\n*/\n// " +
             words +
             "\n__global__ void copy(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; "
             "}\n",
-        "test", ""});
+        "test", ""};
+  }
+  Result<Evaluation> Run(const std::string& words = "") {
+    return evaluator_->Evaluate(CandidateOf(words));
   }
 
   Evaluation MustRun(const std::string& words = "") {
@@ -265,6 +268,45 @@ TEST_F(PoolEvaluatorTest, TheCompileBaselineIsMeasuredOnceAndScaledByEagersDrift
   EXPECT_NEAR(e.compiled_baseline->median_ms, 3, 1e-9);
   EXPECT_NEAR(e.speedup_compile->value, 3, 1e-9);
   EXPECT_EQ(e.reward, 3);
+}
+
+TEST_F(PoolEvaluatorTest, AConfirmationHasAWorkerSeedsAndABaselineOfItsOwn) {
+  config_.options.seed = 7;
+  ASSERT_TRUE(Start("", "gpu"));
+  const Candidate candidate = CandidateOf("");
+  const Evaluation first = *evaluator_->Evaluate(candidate);
+  const Evaluation again = *evaluator_->Evaluate(candidate);
+  EXPECT_TRUE(first.protocol.fresh_worker);
+  EXPECT_FALSE(again.protocol.fresh_worker);
+  EXPECT_EQ(again.check.notes[0], first.check.notes[0]) << "one process for both";
+  EXPECT_EQ(first.check.notes[2], "seed 7");
+  // The cached figures say that torch.compile takes 2 ms.
+  EXPECT_NEAR(first.speedup_compile->value, 2, 1e-9);
+
+  const Result<Evaluation> confirmed = evaluator_->Confirm(candidate);
+  ASSERT_TRUE(confirmed) << confirmed.error().message;
+  EXPECT_TRUE(confirmed->protocol.fresh_worker);
+  EXPECT_NE(confirmed->check.notes[0], first.check.notes[0]) << "the same process";
+  EXPECT_NE(confirmed->check.notes[2], "seed 7");
+  EXPECT_EQ(confirmed->speedup_compile->value, 3.5) << "they took turns";
+}
+
+TEST_F(PoolEvaluatorTest, WhatIsWrongInAFreshWorkerIsNotConfirmed) {
+  ASSERT_TRUE(Start("", "gpu"));
+  const Candidate candidate = CandidateOf("fake: wrong_when_confirmed");
+  EXPECT_EQ(evaluator_->Evaluate(candidate)->verdict, Verdict::kOk);
+  EXPECT_EQ(evaluator_->Confirm(candidate)->verdict, Verdict::kWrongResult);
+}
+
+TEST_F(PoolEvaluatorTest, TheFastestBaselineDecidesWhereThatIsAskedFor) {
+  config_.baseline = "best";
+  config_.all_baselines = true;
+  ASSERT_TRUE(Start("", "gpu"));
+  const Evaluation e = MustRun();
+  EXPECT_EQ(e.protocol.baseline, "compile");
+  EXPECT_EQ(e.protocol.compile_mode, "max-autotune");
+  EXPECT_EQ(e.baselines.size(), 3u);
+  EXPECT_NEAR(e.speedup_compile->value, 1, 1e-9);
 }
 
 TEST_F(PoolEvaluatorTest, WhereCompileFailsEagerDecidesAndTheStampSaysSo) {

@@ -83,6 +83,13 @@ TEST(ChooseTest, SaysWhereEventsDisagree) {
   EXPECT_EQ(samples.note, "CUDA events say 80.0 us, CUPTI 52.0 us");
 }
 
+TEST(ChooseTest, SaysWhereIterationsDidNotDoTheSameWork) {
+  Observations steps = Observed(60000, 58000, 3);
+  steps.footprints.back().activities = 4;
+  EXPECT_EQ(Choose(true, Observed(54000, 52000), {}, steps, "").note,
+            "between 3 and 4 device activities an iteration");
+}
+
 TEST(ChooseTest, TakesTheSmallerOfTracedSpanAndPlainEvents) {
   Samples samples = Choose(false, Observed(300000, 290000), Observed(250000, 0), {}, "");
   EXPECT_EQ(samples.clock, "cuda-events");

@@ -120,7 +120,14 @@ FromChild Evaluate(const EvaluateJob& job, int served, bool spare) {
   e.verdict = Verdict::kOk;
   e.message = "All fine.";
   e.stage = "time";
-  e.check.notes = {"pid " + std::to_string(::getpid()), spare ? "a spare" : "no spare"};
+  e.check.notes = {"pid " + std::to_string(::getpid()), spare ? "a spare" : "no spare",
+                   "seed " + std::to_string(job.options.seed)};
+  if (Says(source, "wrong_when_confirmed") && !job.compile_mode.empty()) {
+    e.verdict = Verdict::kWrongResult;
+    e.message = "Wrong in a fresh worker.";
+    e.stage = "check";
+    return reply;
+  }
   if (Says(source, "wrong!")) {
     e.verdict = Verdict::kWrongResult;
     e.message = "Off by one.";
@@ -137,6 +144,10 @@ FromChild Evaluate(const EvaluateJob& job, int served, bool spare) {
   Say(StageNote{"time"});
   e.candidate = Milliseconds(std::stod(Value(source, "candidate_ms", "1")));
   if (job.eager) e.eager = Milliseconds(std::stod(Value(source, "eager_ms", "4")));
+  if (!job.compile_mode.empty()) {
+    e.compiled_baseline = Milliseconds(3.5);
+    e.speedup_compile = Speedup{3.5, 3.4, 3.6};
+  }
   e.seconds = {{"check", 0.5}, {"time", 0.25}};
   return reply;
 }

@@ -38,6 +38,7 @@ inline EvalOptions ExampleOptions() {
   options.warm_l2 = true;
   options.check_only = true;
   options.energy = true;
+  options.clock = "events";
   options.guard = "strict";
   options.hidden_variants = false;
   options.allow_prepare = false;
@@ -47,7 +48,7 @@ inline EvalOptions ExampleOptions() {
   return options;
 }
 
-inline Timing ExampleTiming() { return Timing{1.5, 1.25, 1.75, 100, 1.125, 3, "cupti-graph"}; }
+inline Timing ExampleTiming() { return Timing{1.5, 1.25, 1.75, 100, 1.125, 3, "cupti-graph", 1.625}; }
 
 inline CompileReport ExampleCompile() {
   return CompileReport{true,

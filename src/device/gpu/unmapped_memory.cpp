@@ -127,8 +127,9 @@ at::Tensor AllocateBeforeUnmapped(int64_t bytes, at::Device device) {
   void* base = mapping->base();
   const at::Device on(at::kCUDA, static_cast<c10::DeviceIndex>(index));
   // The deleter holds the mapping, and goes with the storage.
-  return at::from_blob(base, {bytes}, [mapping = std::move(mapping)](void*) {},
-                       at::TensorOptions().dtype(at::kByte).device(on), on);
+  return at::from_blob(
+      base, {bytes}, [mapping = std::move(mapping)](void*) {},
+      at::TensorOptions().dtype(at::kByte).device(on), on);
 }
 
 }  // namespace cudaagent::device::gpu

@@ -12,9 +12,10 @@ namespace cudaagent::device::gpu {
 int64_t MappingGranularity(at::Device device);
 
 // `bytes` (a multiple of the granularity) as uint8 with undefined contents, aligned to the
-// granularity; at least one granule of addresses before and after is unmapped for the tensor's life.
-// With its storage the memory goes back to the driver, after a wait for the device; not while a
-// capture is under way. Throws c10::OutOfMemoryError, or c10::Error where the driver cannot do it.
+// granularity; at least one granule of addresses before and after is unmapped for the tensor's
+// life. With its storage the memory goes back to the driver, after a wait for the device; not while
+// a capture is under way. Throws c10::OutOfMemoryError, or c10::Error where the driver cannot do
+// it.
 at::Tensor AllocateBeforeUnmapped(int64_t bytes, at::Device device);
 
 }  // namespace cudaagent::device::gpu

@@ -1,5 +1,5 @@
 // A look at CUDA text without parsing it: comments and strings blanked, identifiers, kernels, and
-// host code that has no place in a candidate. Private to this room.
+// host code that has no place in a candidate.
 #pragma once
 
 #include <set>

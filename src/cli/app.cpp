@@ -42,6 +42,24 @@ std::string CommandHint(const CLI::App& app, const std::vector<std::string>& arg
   return "." + util::DidYouMean(argv[1], names);
 }
 
+// " Did you mean "--attempts"?" for a flag that the command does not have.
+std::string FlagHint(const CLI::App& app, const std::vector<std::string>& argv) {
+  const CLI::App* chosen = &app;
+  for (const CLI::App* command : app.get_subcommands()) chosen = command;
+  std::vector<std::string> names;
+  for (const CLI::Option* option : chosen->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : argv) {
+    const std::string flag = word.substr(0, word.find('='));
+    if (!util::StartsWith(flag, "--") || flag.size() < 4) continue;
+    if (std::find(names.begin(), names.end(), flag) != names.end()) continue;
+    const std::string hint = util::DidYouMean(flag, names);
+    return hint.empty() ? "" : "." + hint;
+  }
+  return "";
+}
+
 int OnParseError(const CLI::App& app, const CLI::ParseError& error,
                  const std::vector<std::string>& argv) {
   if (error.get_exit_code() == 0) {  // --help, --version
@@ -52,7 +70,8 @@ int OnParseError(const CLI::App& app, const CLI::ParseError& error,
     return printed ? kExitOk : Report(printed.error(), false);
   }
   std::fprintf(stderr, "cudaagent: %s%s\nRun \"cudaagent --help\" or \"cudaagent COMMAND --help\".\n",
-               util::SanitiseLog(error.what()).c_str(), CommandHint(app, argv).c_str());
+               util::SanitiseLog(error.what()).c_str(),
+               (CommandHint(app, argv) + FlagHint(app, argv)).c_str());
   return kExitUsage;
 }
 

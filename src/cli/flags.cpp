@@ -68,7 +68,16 @@ CLI::Validator Within(double low, double high) {
       range);
 }
 
+void GroupFlags(CLI::App& command, const std::string& title) {
+  static const std::string ungrouped = CLI::App().add_option("--any")->get_group();
+  for (CLI::Option* option : command.get_options()) {
+    const bool help = option == command.get_help_ptr();
+    if (!help && !option->get_positional() && option->get_group() == ungrouped) option->group(title);
+  }
+}
+
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
+  GroupFlags(command, "The command");
   command.add_option("MODEL", flags.model_path, "model.py in KernelBench's contract (trusted code: it runs)")
       ->required();
   Add(command, "--class", flags.class_name, "The nn.Module class to optimize");
@@ -81,9 +90,11 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   Add(command, "--precision", flags.precision,
       "What float32 matmul and convolution may use, on both sides")
       ->check(CLI::IsMember(PrecisionNames()));
+  GroupFlags(command, "The problem");
 }
 
 void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
+  GroupFlags(command, "The command");
   Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
   Add(command, "--preset", flags.preset,
       "Rules of a published evaluation for tier, precision, baseline, reward and hidden variants, where those are "
@@ -137,20 +148,25 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(Within(1.0, 3600.0));
   Add(command, "--timeout-load", flags.timeouts.load_s, "Seconds for loading model.py")
       ->check(Within(1.0, 3600.0));
+  GroupFlags(command, "Checking and timing");
 }
 
 void AddTuneFlags(CLI::App& command, EvalFlags& flags) {
+  GroupFlags(command, "The command");
   Add(command, "--max-variants", flags.tune.max_variants,
       "Combinations of a plan's tune values to try, nearest to the front of the lists first")
       ->check(CLI::Range(1, 4096));
   Add(command, "--tune-limit", flags.tune.limit_s,
       "Seconds that tuning one candidate may take beyond the default values' own evaluation")
       ->check(Within(1.0, 36000.0));
+  GroupFlags(command, "Tuning");
 }
 
 void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
+  GroupFlags(command, "The command");
   command.add_flag("--json", flags.json, "Print one JSON document on stdout instead of text");
   AddFlag(command, "-q,--quiet", flags.quiet, "No progress on stderr");
+  GroupFlags(command, "Output");
 }
 
 Result<std::map<std::string, std::string>> ToConstants(const char* flag, const std::vector<std::string>& texts) {

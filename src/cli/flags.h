@@ -48,6 +48,9 @@ struct OutputFlags {
 // A number from `low` to `high`; NaN is none.
 CLI::Validator Within(double low, double high);
 
+// --help shows the command's options that have no group yet under this title.
+void GroupFlags(CLI::App& command, const std::string& title);
+
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags);
 void AddEvalFlags(CLI::App& command, EvalFlags& flags);
 // How long and how widely to tune; whether to, each command says itself.

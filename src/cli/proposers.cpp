@@ -53,6 +53,7 @@ Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates 
 }  // namespace
 
 void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
+  GroupFlags(command, "The command");
   command.add_option("--proposer", flags.proposer,
                      "builtin (rules, offline), llm, command or replay; default: llm where a model is "
                      "configured, command or replay where one is given, else builtin")
@@ -102,6 +103,7 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
       ->envname("CUDAAGENT_MAX_OUTPUT_TOKENS")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 24))
       ->capture_default_str();
+  GroupFlags(command, "The proposer");
 }
 
 Result<ChosenProposer> MakeProposer(const ProposerFlags& flags) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "candidate/code_scan.h"
 #include "compile/kernel_names.h"
 #include "compile/ptx_scan.h"
 #include "util/text.h"
@@ -23,9 +24,14 @@ std::string Quoted(const std::vector<std::string>& names) {
 
 // The toolkit's own barriers and semaphores read the global timer while they wait.
 bool WaitsByLibrary(std::string_view source) {
-  for (std::string_view header : {"cuda/barrier", "cuda/pipeline", "cuda/semaphore", "cuda/latch",
-                                  "cuda/atomic", "cuda/std/atomic", "cuda/std/barrier"}) {
-    if (source.find(header) != std::string_view::npos) return true;
+  const std::string code = candidate::BlankComments(source);
+  for (const std::string& line : util::Split(code, '\n')) {
+    if (!util::StartsWith(util::Trim(line), "#")) continue;
+    for (std::string_view header : {"<cuda/barrier>", "<cuda/pipeline>", "<cuda/semaphore>",
+                                    "<cuda/latch>", "<cuda/atomic>", "<cuda/std/atomic>",
+                                    "<cuda/std/barrier>"}) {
+      if (line.find(header) != std::string::npos) return true;
+    }
   }
   return false;
 }

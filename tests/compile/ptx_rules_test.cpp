@@ -145,6 +145,11 @@ TEST_F(PtxRulesTest, KnowTheToolkitsOwnBarriers) {
       "%globaltimer", "#include <cuda/barrier>");
 }
 
+TEST_F(PtxRulesTest, ACommentIsNoBarrierOfTheToolkit) {
+  ExpectRefused(Asm("mov.u64 %0, %%globaltimer;", "\"=l\"(y[0])"), "reads the clock (%globaltimer)",
+                "// #include <cuda/barrier>");
+}
+
 TEST_F(PtxRulesTest, RefuseStaticMemoryThatNoDeviceHas) {
   auto reply =
       Compile(driver_, "big[n] = n; y[0] = big[n + 1];", "__device__ char big[1ull << 40];");

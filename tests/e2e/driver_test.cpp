@@ -43,6 +43,19 @@ TEST_F(DriverTest, AMisspeltCommandIsAUsageErrorThatNamesTheNearest) {
   EXPECT_EQ(result.out, "");
 }
 
+TEST_F(DriverTest, AMisspeltFlagIsAUsageErrorThatNamesTheNearest) {
+  const Finished result = Call({"optimize", "x.py", "--atempts", "3"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.err.find("Did you mean \"--attempts\"?"), std::string::npos) << result.err;
+}
+
+TEST_F(DriverTest, HelpIsInGroups) {
+  const Finished help = Call({"optimize", "--help"});
+  for (const char* title : {"The problem", "The proposer", "Checking and timing", "Output"}) {
+    EXPECT_NE(help.out.find(title), std::string::npos) << title;
+  }
+}
+
 TEST_F(DriverTest, AMissingModelIsAUsageErrorOnStderrAlone) {
   const Finished result = Call({"describe", "/nowhere/model.py"});
   EXPECT_EQ(result.exit_code, 2);

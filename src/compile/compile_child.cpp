@@ -125,15 +125,6 @@ void JudgeFailure(const protocol::CompileJob& job, const NvrtcOutput& output, co
   }
 }
 
-// The toolkit's own barriers and semaphores read the global timer while they wait.
-bool WaitsByLibrary(std::string_view source) {
-  for (std::string_view header : {"cuda/barrier", "cuda/pipeline", "cuda/semaphore", "cuda/latch",
-                                  "cuda/atomic", "cuda/std/atomic", "cuda/std/barrier"}) {
-    if (source.find(header) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 // Kernels the plan names but the module lacks, and functions only a linker or the device runtime
 // has.
 bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
@@ -161,7 +152,8 @@ bool JudgeModule(const protocol::CompileJob& job, const NvrtcOutput& output,
   }
   reply.report.flags = symbols.flags;
   for (const std::string& what : symbols.forbidden) {
-    if (what == "%globaltimer" && WaitsByLibrary(job.source)) {
+    // The toolkit's own barriers and semaphores read the global timer while they wait.
+    if (what == "%globaltimer" && symbols.timer_only_in_headers && !RenamesLines(job.source)) {
       reply.report.flags.push_back(what);
       continue;
     }

@@ -17,7 +17,13 @@ struct PtxSymbols {
   // Legal, and worth telling a reader of the figures: prefetches, other cache policies, dependent
   // launches.
   std::vector<std::string> flags;
+  // Every read of %globaltimer stands, by the line table, in a header that a header called: the wait
+  // of a barrier or semaphore of the toolkit, and no code of the candidate's own.
+  bool timer_only_in_headers = true;
 };
+
+// Whether a "#line" or "# 1" in CUDA text renames files or lines, so that a line table says nothing.
+bool RenamesLines(std::string_view source);
 
 // Reads directives at the start of lines and words of instructions; comments are no concern. Linear.
 PtxSymbols ScanPtx(std::string_view ptx);

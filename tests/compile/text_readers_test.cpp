@@ -146,6 +146,33 @@ TEST(PtxScanTest, FindsClocksAndCachePoliciesInInstructionsOnly) {
   EXPECT_THAT(symbols.flags, ElementsAre("createpolicy", "prefetch"));
 }
 
+TEST(PtxScanTest, TellsAHeadersTimerFromTheCandidates) {
+  const std::string files =
+      "\t.file\t1 \"kernel.cu\"\n\t.file\t4 \"/cuda/include/wait.h\"\n"
+      "\t.file\t5 \"/cuda/include/chrono.h\"\n";
+  const std::string timer = "\tmov.u64 %rd2, %globaltimer;\n";
+  const std::string wait = "\t.loc\t5 41 3, function_name $L__info_string6, inlined_at 4 65 5\n";
+  const std::string call = "\t.loc\t5 41 3, function_name $L__info_string6, inlined_at 1 9 5\n";
+  EXPECT_TRUE(ScanPtx(wait + timer + files).timer_only_in_headers);
+  EXPECT_FALSE(ScanPtx(call + timer + files).timer_only_in_headers);
+  EXPECT_FALSE(ScanPtx("\t.loc\t1 14 3\n" + timer + files).timer_only_in_headers);
+  EXPECT_FALSE(ScanPtx(wait + timer + call + timer + files).timer_only_in_headers);
+  EXPECT_FALSE(ScanPtx(timer + files).timer_only_in_headers);
+  EXPECT_FALSE(ScanPtx(wait + timer).timer_only_in_headers);
+}
+
+TEST(PtxScanTest, SeesWhatRenamesLines) {
+  for (const char* text :
+       {"#line 1 \"/cuda/include/chrono.h\"\n", "int a;\n  #  line 7\n", "# 1 \"a.h\"\n",
+        "#li\\\nne 7\n", "%:line 7\n", "/* a */ #line 7\n", "#/**/line 7", "/* a\n*/#line 7"}) {
+    EXPECT_TRUE(RenamesLines(text)) << text;
+  }
+  for (const char* text : {"#include <cuda/barrier>\n", "int line = 7;\n", "// a line\n",
+                           "#define A(x) #x\n", "#pragma unroll\n", ""}) {
+    EXPECT_FALSE(RenamesLines(text)) << text;
+  }
+}
+
 TEST(LeadingIncludesTest, StopAtTheFirstOtherToken) {
   EXPECT_THAT(LeadingIncludes(
                   "/*cudaagent {}\n*/\n// c\n#include <mma.h>\n  #  include \"cuda_fp16.h\" // x\n"

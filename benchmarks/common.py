@@ -21,6 +21,16 @@ def call(program, *arguments, environment=None, timeout=None):
     return done.returncode, done.stdout
 
 
+def documents(text):
+    """The JSON documents that stand one after the other in `text`."""
+    decoder, found, at = json.JSONDecoder(), [], 0
+    while text[at:].strip():
+        at += len(text[at:]) - len(text[at:].lstrip())
+        document, at = decoder.raw_decode(text, at)
+        found.append(document)
+    return found
+
+
 def stamp(evaluation):
     """The conditions of a measurement, from one of its evaluations."""
     return {"device": evaluation["device"], "protocol": evaluation["protocol"],

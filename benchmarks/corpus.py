@@ -55,7 +55,7 @@ def judge(arguments, key, rows):
     code, text = common.call(arguments.cudaagent, "eval", CORPUS / problem, *kernels, "--json", "--quiet",
                              "--device", arguments.device, "--baseline", "eager", *consts, *flags, *seed,
                              "--timeout-check", limit, "--timeout-compile", 2 * limit)
-    lines = [json.loads(line) for line in text.splitlines()] if len(kernels) > 1 else [json.loads(text)]
+    lines = common.documents(text)
     if len(lines) != len(kernels):
         raise SystemExit(f"{problem}: {len(lines)} of {len(kernels)} candidates were judged (exit code {code}): "
                          f"{lines[-1] if lines else ''}")

@@ -24,7 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMagic = "cudaagent-cubin-2";
+// Part of every key, and raised when the form or the rules of the PTX scan change: a kept reply is a
+// kept judgement.
+constexpr std::string_view kMagic = "cudaagent-cubin-3";
 constexpr const char* kReplyFile = "/reply.json";
 constexpr const char* kCubinFile = "/kernel.cubin";
 constexpr const char* kPtxFile = "/kernel.ptx";

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "candidate/code_scan.h"
 #include "compile/kernel_names.h"
 #include "compile/ptx_scan.h"
+#include "compile/timer_origin.h"
 #include "util/text.h"
 
 namespace cudaagent::compile {
@@ -20,20 +20,6 @@ constexpr int64_t kMaxLocalBytes = int64_t{1} << 20;  // per thread
 
 std::string Quoted(const std::vector<std::string>& names) {
   return "\"" + util::Join(names, "\", \"") + "\"";
-}
-
-// The toolkit's own barriers and semaphores read the global timer while they wait.
-bool WaitsByLibrary(std::string_view source) {
-  const std::string code = candidate::BlankComments(source);
-  for (const std::string& line : util::Split(code, '\n')) {
-    if (!util::StartsWith(util::Trim(line), "#")) continue;
-    for (std::string_view header : {"<cuda/barrier>", "<cuda/pipeline>", "<cuda/semaphore>",
-                                    "<cuda/latch>", "<cuda/atomic>", "<cuda/std/atomic>",
-                                    "<cuda/std/barrier>"}) {
-      if (line.find(header) != std::string::npos) return true;
-    }
-  }
-  return false;
 }
 
 // Why a word of PTX is forbidden.
@@ -112,7 +98,8 @@ std::optional<Fault> JudgeModule(const protocol::CompileJob& job, const NvrtcOut
   report->flags = symbols.flags;
   report->device_state = symbols.device_state;
   for (const std::string& what : symbols.forbidden) {
-    if (what == "%globaltimer" && WaitsByLibrary(job.source)) {
+    // The toolkit's own barriers and semaphores read the global timer while they wait.
+    if (what == "%globaltimer" && TimerOnlyInHeaders(output.ptx) && !RenamesLines(job.source)) {
       report->flags.push_back(what);
       continue;
     }

@@ -6,6 +6,7 @@
 #include "compile/kernel_names.h"
 #include "compile/precompiled_headers.h"
 #include "compile/ptx_scan.h"
+#include "compile/timer_origin.h"
 
 namespace cudaagent::compile {
 namespace {
@@ -144,6 +145,35 @@ TEST(PtxScanTest, FindsClocksAndCachePoliciesInInstructionsOnly) {
   EXPECT_THAT(symbols.forbidden, ElementsAre("%clock64", "%globaltimer", "createpolicy evict_last",
                                              "discard"));
   EXPECT_THAT(symbols.flags, ElementsAre("createpolicy", "prefetch"));
+}
+
+TEST(TimerOriginTest, TellsAHeadersTimerFromTheCandidates) {
+  const std::string files =
+      "\t.file\t1 \"kernel.cu\"\n\t.file\t4 \"/cuda/include/wait.h\"\n"
+      "\t.file\t5 \"/cuda/include/chrono.h\"\n";
+  const std::string timer = "\tmov.u64 %rd2, %globaltimer;\n";
+  const std::string wait = "\t.loc\t5 41 3, function_name $L__info_string6, inlined_at 4 65 5\n";
+  const std::string call = "\t.loc\t5 41 3, function_name $L__info_string6, inlined_at 1 9 5\n";
+  EXPECT_TRUE(TimerOnlyInHeaders(wait + timer + files));
+  EXPECT_FALSE(TimerOnlyInHeaders(call + timer + files));
+  EXPECT_FALSE(TimerOnlyInHeaders("\t.loc\t1 14 3\n" + timer + files));
+  EXPECT_FALSE(TimerOnlyInHeaders(wait + timer + call + timer + files));
+  EXPECT_FALSE(TimerOnlyInHeaders("\t// begin inline asm\n" + wait + timer + "\t// end inline asm\n" + files))
+      << "line information of its own";
+  EXPECT_FALSE(TimerOnlyInHeaders(timer + files));
+  EXPECT_FALSE(TimerOnlyInHeaders(wait + timer));
+}
+
+TEST(TimerOriginTest, SeesWhatRenamesLines) {
+  for (const char* text :
+       {"#line 1 \"/cuda/include/chrono.h\"\n", "int a;\n  #  line 7\n", "# 1 \"a.h\"\n",
+        "#li\\\nne 7\n", "%:line 7\n", "/* a */ #line 7\n", "#/**/line 7", "/* a\n*/#line 7"}) {
+    EXPECT_TRUE(RenamesLines(text)) << text;
+  }
+  for (const char* text : {"#include <cuda/barrier>\n", "int line = 7;\n", "// a line\n",
+                           "#define A(x) #x\n", "#pragma unroll\n", ""}) {
+    EXPECT_FALSE(RenamesLines(text)) << text;
+  }
 }
 
 TEST(LeadingIncludesTest, StopAtTheFirstOtherToken) {

@@ -245,6 +245,7 @@ Result<Checked<void>> RunCase(const Trial& trial, const Case& which, CheckReport
   if (!inputs) return tl::unexpected<Error>(inputs.error());
   if (!which.variant) return RunOn(trial, which, *inputs, report);
   if (which.variant->input_scale != 1) *inputs = ScaleInputs(*inputs, which.variant->input_scale);
+  if (which.variant->input_shift != 0) *inputs = ShiftInputs(*inputs, which.variant->input_shift);
   if (which.variant->outliers) *inputs = WithOutliers(*inputs, SecretSeed());
   if (!which.variant->new_parameters) return RunOn(trial, which, *inputs, report);
 
@@ -347,6 +348,7 @@ Result<Checked<void>> CheckCandidate(device::PlanRunner& runner, device::Device&
   for (const Variant& variant : HiddenVariants()) {
     if (!variant.new_parameters && !HasFloatingInput(reference.info())) continue;
     if (variant.new_parameters && reference.info().parameters.empty()) continue;
+    if (variant.input_shift != 0 && !ShiftsTell(reference.info().graph_json)) continue;
     ++report->variants;
     const size_t skipped = report->skipped_variants.size();
     auto checked = RunSafely(trial, {&variant, false}, report);

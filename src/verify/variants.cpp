@@ -8,24 +8,48 @@
 #include <utility>
 
 namespace cudaagent::verify {
+namespace {
+
+template <typename Change>
+std::vector<c10::IValue> ChangeFloating(const std::vector<c10::IValue>& inputs, Change change) {
+  const at::NoGradGuard no_grad;
+  std::vector<c10::IValue> changed;
+  for (const c10::IValue& input : inputs) {
+    const bool floating = input.isTensor() && input.toTensor().is_floating_point();
+    changed.push_back(floating ? c10::IValue(change(input.toTensor())) : input);
+  }
+  return changed;
+}
+
+}  // namespace
 
 const std::vector<Variant>& HiddenVariants() {
   static const std::vector<Variant> variants = {{"inputs x 3", 3, false},
                                                 {"inputs x 0.01", 0.01, false},
                                                 {"inputs x -1", -1, false},
                                                 {"a few large inputs", 1, false, true},
+                                                {"inputs + 100", 1, false, false, 100},
+                                                {"inputs - 100", 1, false, false, -100},
                                                 {"new parameters", 1, true}};
   return variants;
 }
 
-std::vector<c10::IValue> ScaleInputs(const std::vector<c10::IValue>& inputs, double factor) {
-  const at::NoGradGuard no_grad;
-  std::vector<c10::IValue> scaled;
-  for (const c10::IValue& input : inputs) {
-    const bool floating = input.isTensor() && input.toTensor().is_floating_point();
-    scaled.push_back(floating ? c10::IValue(input.toTensor().mul(factor)) : input);
+bool ShiftsTell(const std::string& graph_json) {
+  const auto has = [&graph_json](const char* word) {
+    return graph_json.find(word) != std::string::npos;
+  };
+  for (const char* word : {"matmul", "linear", "bmm", "::mm", "addmm", "conv", "norm", "einsum"}) {
+    if (has(word)) return false;
   }
-  return scaled;
+  return has("softmax") || has("logsumexp") || has("cross_entropy");
+}
+
+std::vector<c10::IValue> ScaleInputs(const std::vector<c10::IValue>& inputs, double factor) {
+  return ChangeFloating(inputs, [factor](const at::Tensor& tensor) { return tensor.mul(factor); });
+}
+
+std::vector<c10::IValue> ShiftInputs(const std::vector<c10::IValue>& inputs, double shift) {
+  return ChangeFloating(inputs, [shift](const at::Tensor& tensor) { return tensor.add(shift); });
 }
 
 std::vector<c10::IValue> WithOutliers(const std::vector<c10::IValue>& inputs, uint64_t seed) {

@@ -20,10 +20,19 @@ struct Variant {
   double input_scale = 1;      // floating inputs are multiplied by it
   bool new_parameters = false; // parameters and statistics are drawn anew
   bool outliers = false;       // a few floating inputs at random places are made very large
+  double input_shift = 0;      // added to floating inputs; of problems that ShiftsTell() alone
 };
 
-// x 3, x 0.01, x -1, a few large inputs, and new parameters, in this order.
+// x 3, x 0.01, x -1, a few large inputs, + 100, - 100, and new parameters, in this order.
 const std::vector<Variant>& HiddenVariants();
+
+// Whether inputs moved far up or down tell right kernels from wrong ones: the problem (its graph as
+// ProblemInfo has it) has a softmax or its like, whose exponentials overflow or vanish where the
+// largest element is not subtracted, and neither products nor norms, which lose their digits there.
+bool ShiftsTell(const std::string& graph_json);
+
+// Copies with a number added to floating tensors.
+std::vector<c10::IValue> ShiftInputs(const std::vector<c10::IValue>& inputs, double shift);
 
 // Copies with floating tensors multiplied; integers, booleans and scalars stay as generated.
 std::vector<c10::IValue> ScaleInputs(const std::vector<c10::IValue>& inputs, double factor);

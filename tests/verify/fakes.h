@@ -53,6 +53,7 @@ class FakeReference : public reference::Reference {
     parameters_["weight"] = at::rand({4}) + 1;
   }
   const ProblemInfo& info() const override { return info_; }
+  void Graph(const std::string& json) { info_.graph_json = json; }
   Result<std::vector<c10::IValue>> MakeInputs(uint64_t seed) override {
     events_->push_back("inputs");
     seeds.push_back(seed);

@@ -170,6 +170,27 @@ TEST(WithOutliersTest, MakesASumOverAPartDifferFromTheWhole) {
   EXPECT_TRUE(at::equal(WithOutliers(inputs, 1)[1].toTensor(), at::ones({3}, at::kLong)));
 }
 
+TEST_F(VariantsTest, CatchesAnExponentialThatOverflowsWhereThereIsASoftmax) {
+  // Right up to inputs of 50.
+  const auto naive = [](device::Bindings& bound, at::Tensor& out) {
+    const at::Tensor x = bound.inputs["x"];
+    at::mul_out(out, at::where(x > 50, at::full_like(x, INFINITY), x), bound.parameters["weight"]);
+    return Checked<void>();
+  };
+  EXPECT_EQ(FaultOf(naive).verdict, Verdict::kOk);
+  reference.Graph("aten::softmax");
+  const Fault fault = FaultOf(naive);
+  EXPECT_EQ(fault.verdict, Verdict::kWrongResult);
+  EXPECT_THAT(fault.message, HasSubstr("inputs + 100"));
+}
+
+TEST(ShiftsTellTest, OfSoftmaxesWithoutProductsAndNorms) {
+  EXPECT_TRUE(ShiftsTell("... \"aten::log_softmax\" \"aten::nll_loss_nd\""));
+  EXPECT_FALSE(ShiftsTell("\"aten::linear\" \"aten::softmax\""));
+  EXPECT_FALSE(ShiftsTell("\"aten::layer_norm\" \"aten::softmax\""));
+  EXPECT_FALSE(ShiftsTell("\"aten::relu\""));
+}
+
 TEST(ScaleInputsTest, LeavesIntegersAndScalarsAsTheyAre) {
   const std::vector<c10::IValue> scaled =
       ScaleInputs({at::ones({2}), at::ones({2}, at::kLong), int64_t{7}}, 3);

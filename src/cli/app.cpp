@@ -28,7 +28,8 @@ namespace {
 
 constexpr const char* kFooter =
     "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct candidate,\n"
-    "5 compare: slower, 6 environment (no device, a library or program missing, out of memory or disk),\n"
+    "5 compare: slower, bench: a gate failed, eval --reproduce: refuted, 6 environment (no device, a library\n"
+    "or program missing, out of memory or disk),\n"
     "7 the target was not reached or the budget ended first, 8 a suspected hack, 130/143 a signal.\n"
     "stdout carries the result only; progress goes to stderr. Settings: flag, then CUDAAGENT_<NAME>,\n"
     "then ./cudaagent.toml, then ~/.config/cudaagent/config.toml; API keys come from the environment only.";
@@ -149,12 +150,14 @@ std::map<std::string, Command> AddCommands(CLI::App& app, const std::vector<std:
   std::map<std::string, Command> commands;
   commands["optimize"] = AddOptimize(app, argv);
   commands["eval"] = AddEval(app);
+  commands["bench"] = AddBench(app, argv);
   commands["init"] = AddInit(app);
   commands["describe"] = AddDescribe(app);
   commands["runs"] = AddRuns(app);
   commands["best"] = AddBest(app);
   commands["export"] = AddExport(app);
   commands["compare"] = AddCompare(app);
+  commands["report"] = AddReport(app);
   commands["replay"] = AddReplay(app, argv);
   commands["doctor"] = AddDoctor(app);
   commands["config"] = AddConfig(app, argv);

@@ -16,9 +16,11 @@ using Command = std::function<int()>;
 
 Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv);
 Command AddEval(CLI::App& app);
+Command AddBench(CLI::App& app, const std::vector<std::string>& argv);
 Command AddInit(CLI::App& app);
 Command AddDescribe(CLI::App& app);
 Command AddDoctor(CLI::App& app);
+Command AddReport(CLI::App& app);
 Command AddReplay(CLI::App& app, const std::vector<std::string>& argv);
 Command AddRuns(CLI::App& app);
 Command AddBest(CLI::App& app);

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/flags.h"
 #include "cli/preset.h"
+#include "cli/reproduce.h"
 #include "cli/signals.h"
 #include "evaluate/evaluator.h"
 #include "protocol/evaluation_json.h"
@@ -24,6 +25,7 @@ struct EvalCommand {
   EvalFlags eval;
   OutputFlags output;
   std::vector<std::string> kernel_paths;
+  std::string reproduce;
   bool init = false;
   bool confirm = false;
   bool tune = false;
@@ -110,6 +112,10 @@ int Judge(const EvalCommand& command, std::vector<Candidate> candidates,
 
 int RunEval(const EvalCommand& command) {
   const bool json = command.output.json;
+  if (!command.reproduce.empty()) return RunReproduce(command.reproduce, command.eval, command.output);
+  if (command.problem.model_path.empty()) {
+    return Report({ErrorCode::kUsage, "eval needs MODEL.py and a KERNEL.cu."}, json);
+  }
   if (command.init != command.kernel_paths.empty()) {
     return Report(Error{ErrorCode::kUsage,
                         command.init ? "--init judges the baseline alone; leave KERNEL out."
@@ -164,7 +170,13 @@ Command AddEval(CLI::App& app) {
   sub->add_flag("--retune", command->retune, "The same, whether or not they have \"tuned\"");
   sub->add_flag("--write-tuned", command->write_tuned,
                 "With --tune or --retune: write the chosen values into the file");
+  sub->add_option("--reproduce", command->reproduce,
+                  "Judge a bench's best/PROBLEM.json again, by its own rules: confirmed (exit 0), refuted (5) or not "
+                  "comparable (6)")
+      ->type_name("PATH")
+      ->excludes(sub->get_option("MODEL"));
   AddOutputFlags(*sub, command->output);
+  sub->get_option("MODEL")->required(false);
   return [command, sub] {
     ApplyPreset(*sub, command->problem, command->eval);
     return RunEval(*command);

@@ -13,7 +13,8 @@ namespace {
 using Values = std::vector<std::string>;
 
 const std::set<std::string> kNotRecorded = {"--help", "--out", "--json", "--quiet", "--resume"};
-const std::set<std::string> kPaths = {"MODEL", "--prompts"};
+const std::set<std::string> kPaths = {"MODEL",        "--prompts", "--suite",       "--candidates",
+                                      "--const-file", "--results", "--eager-times", "--compile-times"};
 // They do not change what an attempt is, only whether there is another.
 const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup",
                                           "--max-time", "--api-key-env"};

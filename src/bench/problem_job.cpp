@@ -49,10 +49,10 @@ void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
   const Attempt* judged = nullptr;
   for (const Attempt& attempt : attempts) {
     row->usage += attempt.usage;
-    ++row->verdicts[std::string(ToString(attempt.evaluation.verdict))];
-    const Outcome outcome = OutcomeOf(attempt.evaluation.verdict);
+    ++row->verdicts[std::string(ToString(attempt.judgement().verdict))];
+    const Outcome outcome = OutcomeOf(attempt.judgement().verdict);
     const bool better = judged == nullptr || outcome == Outcome::kIncorrect ||
-                        OutcomeOf(judged->evaluation.verdict) != Outcome::kIncorrect;
+                        OutcomeOf(judged->judgement().verdict) != Outcome::kIncorrect;
     if (better) judged = &attempt;
   }
   if (chosen == nullptr) chosen = judged;
@@ -61,9 +61,9 @@ void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
     row->message = "Nothing was proposed.";
     return;
   }
-  row->outcome = OutcomeOf(chosen->evaluation.verdict);
-  row->evaluation = chosen->evaluation;
-  row->message = chosen->evaluation.message;
+  row->outcome = OutcomeOf(chosen->judgement().verdict);
+  row->evaluation = chosen->judgement();
+  row->message = chosen->judgement().message;
   row->origin = chosen->candidate.origin;
 }
 

@@ -18,6 +18,7 @@
 #include "cli/bench_progress.h"
 #include "cli/commands.h"
 #include "cli/duration.h"
+#include "cli/preset.h"
 #include "cli/recorded_flags.h"
 #include "cli/signals.h"
 #include "prompt/feedback.h"
@@ -608,6 +609,7 @@ Command AddBench(CLI::App& app, const std::vector<std::string>& argv) {
   command->argv = argv;
   const CLI::App* sub = AddBenchFlags(app, *command);
   return [command, sub] {
+    ApplyPreset(*sub, command->problem, command->eval);
     const store::FlagValues flags = RecordedFlags(*sub);
     return command->resume.empty() ? RunBench(*command, flags) : Resume(*command, *sub, flags);
   };

@@ -572,7 +572,7 @@ int Resume(const BenchCommand& asked, const CLI::App& sub, const store::FlagValu
   const store::FlagValues& flags = *resumed;
   CLI::App app;
   BenchCommand recorded;
-  AddBenchFlags(app, recorded);
+  const CLI::App* parsed = AddBenchFlags(app, recorded);
   std::vector<std::string> words = Words(flags);
   words.insert(words.begin(), "bench");
   std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
@@ -583,6 +583,7 @@ int Resume(const BenchCommand& asked, const CLI::App& sub, const store::FlagValu
                                           error.what() + "."},
                   json);
   }
+  ApplyPreset(*parsed, recorded.problem, recorded.eval);
   recorded.argv = asked.argv;
   recorded.resume = asked.resume;
   recorded.jobs = asked.jobs;

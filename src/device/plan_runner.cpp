@@ -1,7 +1,6 @@
 #include "device/plan_runner.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Context.h>
 
 #include <algorithm>
 #include <set>
@@ -14,6 +13,7 @@
 #include "device/liveness.h"
 #include "device/name_table.h"
 #include "device/op_call.h"
+#include "device/precision_guard.h"
 #include "device/tensor_info.h"
 #include "util/time.h"
 
@@ -27,36 +27,6 @@ using candidate::Step;
 
 // More steps than any sensible plan runs; a repeat gone wrong must end.
 constexpr int64_t kMaxStepsPerRun = 100'000;
-
-// Holds ops to the plan's own precision where that is stricter than the run's, never looser.
-class PrecisionGuard {
- public:
-  explicit PrecisionGuard(const std::map<std::string, std::string>& precision) {
-    at::Context& context = at::globalContext();
-    const auto strict = [&](const char* what) {
-      const auto found = precision.find(what);
-      return found != precision.end() && found->second == "fp32";
-    };
-    if (strict("matmul") && context.allowTF32CuBLAS()) {
-      context.setAllowTF32CuBLAS(false);
-      restore_matmul_ = true;
-    }
-    if ((strict("conv") || strict("rnn")) && context.allowTF32CuDNN()) {
-      context.setAllowTF32CuDNN(false);
-      restore_cudnn_ = true;
-    }
-  }
-  ~PrecisionGuard() {
-    if (restore_matmul_) at::globalContext().setAllowTF32CuBLAS(true);
-    if (restore_cudnn_) at::globalContext().setAllowTF32CuDNN(true);
-  }
-  PrecisionGuard(const PrecisionGuard&) = delete;
-  PrecisionGuard& operator=(const PrecisionGuard&) = delete;
-
- private:
-  bool restore_matmul_ = false;
-  bool restore_cudnn_ = false;
-};
 
 struct LoadedKernel {
   std::string mangled;

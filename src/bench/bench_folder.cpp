@@ -57,7 +57,8 @@ bool Exists(const std::string& path) {
 
 std::string FreshFolder(const Description& description) {
   std::string now = util::NowIso8601();
-  now.erase(std::remove_if(now.begin(), now.end(), [](char c) { return c == '-' || c == ':'; }), now.end());
+  now.erase(std::remove_if(now.begin(), now.end(), [](char c) { return c == '-' || c == ':'; }),
+            now.end());
   const std::string identity = description.suite + now + std::to_string(getpid());
   return fmt::format("runs/bench-{}-{}", now, util::Sha256Hex(identity).substr(0, 6));
 }
@@ -66,7 +67,8 @@ Result<util::UniqueFd> Lock(const std::string& folder) {
   const std::string path = folder + "/lock";
   util::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (!fd.valid()) {
-    return Fail(ErrorCode::kEnvironment, fmt::format("Could not create {}: {}.", path, strerror(errno)));
+    return Fail(ErrorCode::kEnvironment,
+                fmt::format("Could not create {}: {}.", path, strerror(errno)));
   }
   struct flock whole = {};
   whole.l_type = F_WRLCK;
@@ -75,8 +77,9 @@ Result<util::UniqueFd> Lock(const std::string& folder) {
   const auto deadline = util::Deadline::After(2);
   while (fcntl(fd.get(), F_SETLK, &whole) != 0) {
     if (deadline.Passed()) {
-      return Fail(ErrorCode::kUsage, "Another cudaagent writes the bench in " + folder + ". Wait for it, or name "
-                                                                                        "another folder with --out.");
+      return Fail(ErrorCode::kUsage, "Another cudaagent writes the bench in " + folder +
+                                         ". Wait for it, or name "
+                                         "another folder with --out.");
     }
     usleep(50'000);
   }
@@ -89,11 +92,13 @@ Result<Description> ReadDescription(const std::string& folder) {
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   auto description = protocol::FromJson<Description>(json, "bench");
   if (description) return description;
-  return Fail(ErrorCode::kUsage, folder + "/bench.json does not read as a bench's: " + description.error().message);
+  return Fail(ErrorCode::kUsage,
+              folder + "/bench.json does not read as a bench's: " + description.error().message);
 }
 
 // The rows of a file's text; `whole` gets how many bytes hold whole lines.
-Result<std::vector<Row>> ParseRows(const std::string& path, const std::string& text, size_t* whole) {
+Result<std::vector<Row>> ParseRows(const std::string& path, const std::string& text,
+                                   size_t* whole) {
   std::vector<Row> rows;
   *whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   int number = 0;
@@ -101,7 +106,9 @@ Result<std::vector<Row>> ParseRows(const std::string& path, const std::string& t
     ++number;
     if (line.empty()) continue;
     auto row = RowFromJson(nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
-    if (!row) return Fail(ErrorCode::kUsage, fmt::format("{}, line {}: {}", path, number, row.error().message));
+    if (!row)
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{}, line {}: {}", path, number, row.error().message));
     rows.push_back(std::move(*row));
   }
   return rows;
@@ -148,7 +155,8 @@ Result<std::vector<Row>> ReadRows(const std::string& path) {
   size_t whole = 0;
   auto rows = ParseRows(path, *text, &whole);
   if (rows && !rows->empty()) return rows;
-  return Fail(ErrorCode::kUsage, path + " holds no rows of a bench" + (rows ? "." : ": " + rows.error().message) +
+  return Fail(ErrorCode::kUsage, path + " holds no rows of a bench" +
+                                     (rows ? "." : ": " + rows.error().message) +
                                      " Give a bench folder, its report.json or its rows.jsonl.");
 }
 
@@ -162,9 +170,11 @@ Result<BenchFolder> BenchFolder::Create(const std::string& out, Description desc
   bench.lock_ = std::move(*lock);
   for (const char* file : {"/bench.json", "/rows.jsonl", "/run.db", "/run.json"}) {
     if (!Exists(bench.folder_ + file)) continue;
-    return Fail(ErrorCode::kUsage, bench.folder_ + " already holds a bench or a run. To go on with a bench: cudaagent "
-                                                   "bench --resume " + bench.folder_ +
-                                       ". Else name another folder with --out.");
+    return Fail(ErrorCode::kUsage,
+                bench.folder_ +
+                    " already holds a bench or a run. To go on with a bench: cudaagent "
+                    "bench --resume " +
+                    bench.folder_ + ". Else name another folder with --out.");
   }
   description.started = util::NowIso8601();
   protocol::Writer writer;
@@ -176,9 +186,11 @@ Result<BenchFolder> BenchFolder::Create(const std::string& out, Description desc
   const std::string path = bench.folder_ + "/rows.jsonl";
   bench.file_ = util::UniqueFd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!bench.file_.valid()) {
-    return Fail(ErrorCode::kEnvironment, fmt::format("Could not create {}: {}.", path, strerror(errno)));
+    return Fail(ErrorCode::kEnvironment,
+                fmt::format("Could not create {}: {}.", path, strerror(errno)));
   }
-  auto written = util::WriteFileAtomic(bench.folder_ + "/bench.json", protocol::ToText(json) + "\n");
+  auto written =
+      util::WriteFileAtomic(bench.folder_ + "/bench.json", protocol::ToText(json) + "\n");
   if (!written) return tl::unexpected(written.error());
   return bench;
 }
@@ -203,10 +215,12 @@ Result<BenchFolder> BenchFolder::Resume(const std::string& folder) {
     bench.rows_.push_back(std::move(row));
   }
   const std::string path = bench.folder_ + "/rows.jsonl";
-  if (auto written = util::WriteFileAtomic(path, text); !written) return tl::unexpected(written.error());
+  if (auto written = util::WriteFileAtomic(path, text); !written)
+    return tl::unexpected(written.error());
   bench.file_ = util::UniqueFd(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!bench.file_.valid()) {
-    return Fail(ErrorCode::kEnvironment, fmt::format("Could not open {}: {}.", path, strerror(errno)));
+    return Fail(ErrorCode::kEnvironment,
+                fmt::format("Could not open {}: {}.", path, strerror(errno)));
   }
   return bench;
 }
@@ -217,14 +231,16 @@ Result<void> BenchFolder::Append(Row row) {
     const ssize_t n = write(file_.get(), line.data() + done, line.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      return Fail(ErrorCode::kEnvironment, fmt::format("Could not write {}/rows.jsonl: {}. Make room and go on with: "
-                                                       "cudaagent bench --resume {}",
-                                                       folder_, strerror(errno), folder_));
+      return Fail(ErrorCode::kEnvironment,
+                  fmt::format("Could not write {}/rows.jsonl: {}. Make room and go on with: "
+                              "cudaagent bench --resume {}",
+                              folder_, strerror(errno), folder_));
     }
     done += n;
   }
   if (fsync(file_.get()) != 0) {
-    return Fail(ErrorCode::kEnvironment, fmt::format("Could not write {}/rows.jsonl: {}.", folder_, strerror(errno)));
+    return Fail(ErrorCode::kEnvironment,
+                fmt::format("Could not write {}/rows.jsonl: {}.", folder_, strerror(errno)));
   }
   rows_.push_back(std::move(row));
   return {};

@@ -4,9 +4,9 @@
 //   rows.jsonl          a row a line, on disk before the next problem is begun on that device
 //   problems/<key>/     the run folder of each problem (--optimize)
 //   models/<key>.py     model.py files of a suite that is one JSONL file
-//   best/<key>.cu       the best correct kernel of each problem, with a .json: evaluation and provenance
-//   logs/<key>.log      what each problem's process said
-//   report.json         the scores and all rows
+//   best/<key>.cu       the best correct kernel of each problem, with a .json: evaluation and
+//   provenance logs/<key>.log      what each problem's process said report.json         the scores
+//   and all rows
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@
 namespace cudaagent::bench {
 
 struct Description {
-  store::FlagValues flags;   // what it is resumed with
+  store::FlagValues flags;  // what it is resumed with
   std::vector<std::string> arguments;
   std::string suite;
   bool optimize = false;
@@ -36,8 +36,8 @@ class BenchFolder {
  public:
   // `out` empty: runs/bench-<utc>-<hash6>. A folder that holds a bench or a run is kUsage.
   static Result<BenchFolder> Create(const std::string& out, Description description);
-  // With the rows so far; half a line at the end is cut off, rows of infra errors are dropped so that
-  // their jobs are done again. kUsage where another process writes it.
+  // With the rows so far; half a line at the end is cut off, rows of infra errors are dropped so
+  // that their jobs are done again. kUsage where another process writes it.
   static Result<BenchFolder> Resume(const std::string& folder);
 
   const std::string& folder() const { return folder_; }
@@ -59,9 +59,11 @@ struct StoredBench {
   Description description;
   std::vector<Row> rows;
 };
-// Of a folder, also one that is being written. A broken line is kUsage with its number, but for an unfinished last one.
+// Of a folder, also one that is being written. A broken line is kUsage with its number, but for an
+// unfinished last one.
 Result<StoredBench> ReadBench(const std::string& folder);
-// The rows of an earlier bench: its folder, its report.json (or what --json printed), or its rows.jsonl.
+// The rows of an earlier bench: its folder, its report.json (or what --json printed), or its
+// rows.jsonl.
 Result<std::vector<Row>> ReadRows(const std::string& path);
 
 }  // namespace cudaagent::bench

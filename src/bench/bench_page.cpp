@@ -21,7 +21,8 @@ std::string Times(const std::optional<double>& value, bool estimated) {
 std::vector<std::string> ScoreCells(const std::string& name, const Scores& s) {
   std::vector<std::string> cells = {name, fmt::format("{} of {}", s.correct, s.problems)};
   for (const auto& [p, share] : s.fast_p) cells.push_back(Percent(share));
-  for (const auto& value : {s.geomean_eager, s.geomean_compile}) cells.push_back(Times(value, s.estimated));
+  for (const auto& value : {s.geomean_eager, s.geomean_compile})
+    cells.push_back(Times(value, s.estimated));
   cells.push_back(std::to_string(s.geomean_n));
   return cells;
 }
@@ -31,7 +32,8 @@ std::vector<std::vector<std::string>> ScoreRows(const ScoreTable& table) {
   for (const auto& [p, share] : table.all.fast_p) head.push_back("fast_" + p);
   for (const char* name : {"geomean over eager", "over compile", "n"}) head.emplace_back(name);
   std::vector<std::vector<std::string>> rows = {head};
-  for (const auto& [level, scores] : table.levels) rows.push_back(ScoreCells(fmt::format("level {}", level), scores.first));
+  for (const auto& [level, scores] : table.levels)
+    rows.push_back(ScoreCells(fmt::format("level {}", level), scores.first));
   rows.push_back(ScoreCells("all", table.all));
   if (table.without_degenerate.problems != table.all.problems) {
     rows.push_back(ScoreCells("without degenerate problems", table.without_degenerate));
@@ -47,7 +49,8 @@ report::PageProblem ProblemOf(const std::string& folder, const Row& row) {
   if (std::filesystem::exists(RunFolderOf(folder, named) + "/run.db", ignored)) {
     if (auto run = store::ReadRun(RunFolderOf(folder, named))) problem = report::ProblemOf(*run);
   }
-  problem.name = row.sample == 0 ? row.problem : fmt::format("{} sample {}", row.problem, row.sample);
+  problem.name =
+      row.sample == 0 ? row.problem : fmt::format("{} sample {}", row.problem, row.sample);
   problem.level = row.level;
   problem.outcome = ToString(row.outcome);
   problem.message = row.message;
@@ -68,7 +71,8 @@ report::PageProblem ProblemOf(const std::string& folder, const Row& row) {
 
 }  // namespace
 
-report::Page PageOf(const std::string& folder, const StoredBench& bench, const ScoreOptions& options) {
+report::Page PageOf(const std::string& folder, const StoredBench& bench,
+                    const ScoreOptions& options) {
   const Description& description = bench.description;
   std::vector<std::string> keys;
   for (const Problem& problem : description.problems) keys.push_back(problem.key);
@@ -85,11 +89,13 @@ report::Page PageOf(const std::string& folder, const StoredBench& bench, const S
     if (!row.evaluation) continue;
     const Evaluation& e = *row.evaluation;
     page.facts.emplace_back("device", e.device.name + " (" + e.device.arch + ")");
-    page.facts.emplace_back("rules", fmt::format("precision {}, tolerance {}, {} decides", e.protocol.precision,
-                                                 e.protocol.tier, e.protocol.baseline));
+    page.facts.emplace_back(
+        "rules", fmt::format("precision {}, tolerance {}, {} decides", e.protocol.precision,
+                             e.protocol.tier, e.protocol.baseline));
     break;
   }
-  if (table.all.estimated) page.facts.emplace_back("times", "the CPU device's estimates, no measurements");
+  if (table.all.estimated)
+    page.facts.emplace_back("times", "the CPU device's estimates, no measurements");
   page.scores = ScoreRows(table);
   for (const Row& row : rows) page.problems.push_back(ProblemOf(folder, row));
   return page;

@@ -10,6 +10,7 @@
 namespace cudaagent::bench {
 
 // With the attempts of every run below FOLDER/problems.
-report::Page PageOf(const std::string& folder, const StoredBench& bench, const ScoreOptions& options);
+report::Page PageOf(const std::string& folder, const StoredBench& bench,
+                    const ScoreOptions& options);
 
 }  // namespace cudaagent::bench

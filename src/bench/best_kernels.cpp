@@ -21,10 +21,12 @@ constexpr size_t kMaxBytes = 64 << 20;
 constexpr double kRounding = 1e-9;  // figures of the CPU device are exact
 
 tl::unexpected<Error> NoBest(const std::string& path, const std::string& what) {
-  return Fail(ErrorCode::kUsage, path + " is not what bench writes as best/<problem>.json: " + what);
+  return Fail(ErrorCode::kUsage,
+              path + " is not what bench writes as best/<problem>.json: " + what);
 }
 
 std::string TextAt(const nlohmann::json& json, const char* name) {
+  if (!json.is_object()) return "";
   const auto found = json.find(name);
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -34,21 +36,20 @@ std::string TextAt(const nlohmann::json& json, const char* name) {
 Result<void> WriteBest(const std::string& folder, const std::string& key, const BestKernel& best) {
   const fs::path kernel = folder + "/" + key + ".cu";
   if (auto made = util::MakeDirs(kernel.parent_path()); !made) return made;
-  const nlohmann::json json = {
-      {"schema", 1},
-      {"kernel", kernel.filename().string()},
-      {"spec", protocol::ToJson(best.spec)},
-      {"options", protocol::Writer::Json(best.options)},
-      {"reward", best.reward},
-      {"baseline", best.baseline},
-      {"evaluation", protocol::ToJson(best.evaluation)},
-      {"provenance",
-       {{"origin", best.origin},
-        {"run", best.run},
-        {"attempt", best.attempt},
-        {"version", best.version},
-        {"kernel_sha256", util::Sha256Hex(best.source)},
-        {"model_sha256", util::Sha256Hex(best.spec.source)}}}};
+  const nlohmann::json json = {{"schema", 1},
+                               {"kernel", kernel.filename().string()},
+                               {"spec", protocol::ToJson(best.spec)},
+                               {"options", protocol::Writer::Json(best.options)},
+                               {"reward", best.reward},
+                               {"baseline", best.baseline},
+                               {"evaluation", protocol::ToJson(best.evaluation)},
+                               {"provenance",
+                                {{"origin", best.origin},
+                                 {"run", best.run},
+                                 {"attempt", best.attempt},
+                                 {"version", best.version},
+                                 {"kernel_sha256", util::Sha256Hex(best.source)},
+                                 {"model_sha256", util::Sha256Hex(best.spec.source)}}}};
   if (auto written = util::WriteFileAtomic(kernel, best.source); !written) return written;
   return util::WriteFileAtomic(folder + "/" + key + ".json", protocol::ToText(json) + "\n");
 }
@@ -57,7 +58,8 @@ Result<BestKernel> ReadBest(const std::string& path) {
   auto text = util::ReadFile(path, kMaxBytes);
   if (!text) return tl::unexpected(text.error());
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("spec") || !json.contains("evaluation") || !json.contains("options")) {
+  if (!json.is_object() || !json.contains("spec") || !json.contains("evaluation") ||
+      !json.contains("options")) {
     return NoBest(path, "it is no object with spec, options and evaluation.");
   }
   BestKernel best;
@@ -73,15 +75,19 @@ Result<BestKernel> ReadBest(const std::string& path) {
   best.reward = TextAt(json, "reward");
   best.baseline = TextAt(json, "baseline");
   const std::string name = TextAt(json, "kernel");
-  if (name.empty() || name.find('/') != std::string::npos) return NoBest(path, "\"kernel\" names no file beside it.");
+  if (name.empty() || name.find('/') != std::string::npos)
+    return NoBest(path, "\"kernel\" names no file beside it.");
   const std::string kernel = (fs::path(path).parent_path() / name).string();
   auto source = util::ReadFile(kernel, kMaxBytes);
   if (!source) return tl::unexpected(source.error());
   best.source = std::move(*source);
-  if (util::Sha256Hex(best.source) != best.evaluation.candidate_hash) {
-    return Fail(ErrorCode::kUsage, kernel + " is not the kernel that " + path + " tells of: it has changed since it "
-                                                                               "was judged. Judge it with cudaagent "
-                                                                               "eval MODEL.py KERNEL.cu.");
+  // Not the evaluation's hash: that is of the candidate before tuning chose its values.
+  const auto provenance = json.value("provenance", nlohmann::json::object());
+  if (util::Sha256Hex(best.source) != TextAt(provenance, "kernel_sha256")) {
+    return Fail(ErrorCode::kUsage, kernel + " is not the kernel that " + path +
+                                       " tells of: it has changed since it "
+                                       "was judged. Judge it with cudaagent "
+                                       "eval MODEL.py KERNEL.cu.");
   }
   best.origin = kernel;
   return best;
@@ -95,15 +101,18 @@ Verified Reproduce(const Evaluation& recorded, const Evaluation& now, double mar
     return {Reproduction::kNotComparable, "The record is of no correct kernel."};
   }
   if (now.verdict != Verdict::kOk) {
-    return {Reproduction::kRefuted, fmt::format("It was ok; now it is {}: {}", cudaagent::ToString(now.verdict), now.message)};
+    return {Reproduction::kRefuted, fmt::format("It was ok; now it is {}: {}",
+                                                cudaagent::ToString(now.verdict), now.message)};
   }
   const double slack = now.estimated ? kRounding : margin;
   auto comparison = reward::Compare(now, recorded, margin);
   if (!comparison) return {Reproduction::kNotComparable, comparison.error().message};
   const reward::Comparison& c = *comparison;
-  const std::string ratio = fmt::format("{}{:.3f}x [{:.3f}, {:.3f}] of the recorded speed", c.estimated ? "~" : "",
-                                        c.ratio.value, c.ratio.low, c.ratio.high);
-  if (c.ratio.high < 1 / (1 + slack)) return {Reproduction::kRefuted, "Correct, but slower: " + ratio + "."};
+  const std::string ratio =
+      fmt::format("{}{:.3f}x [{:.3f}, {:.3f}] of the recorded speed", c.estimated ? "~" : "",
+                  c.ratio.value, c.ratio.low, c.ratio.high);
+  if (c.ratio.high < 1 / (1 + slack))
+    return {Reproduction::kRefuted, "Correct, but slower: " + ratio + "."};
   return {Reproduction::kConfirmed, "Correct, at " + ratio + "."};
 }
 

@@ -14,7 +14,9 @@ namespace {
 
 constexpr size_t kMaxAnnotations = 10;  // GitHub shows no more of a kind and step
 
-bool IsError(Outcome outcome) { return outcome == Outcome::kProblemFailed || outcome == Outcome::kInfraError; }
+bool IsError(Outcome outcome) {
+  return outcome == Outcome::kProblemFailed || outcome == Outcome::kInfraError;
+}
 
 std::string FailureType(const Row& row) {
   if (row.outcome == Outcome::kTimedOut) return "timeout";
@@ -22,9 +24,12 @@ std::string FailureType(const Row& row) {
   if (!row.evaluation) return "incorrect";
   switch (row.evaluation->verdict) {
     case Verdict::kCompileFailed:
-    case Verdict::kBadCandidate: return "compile";
-    case Verdict::kSuspectedHack: return "hack";
-    default: return "incorrect";
+    case Verdict::kBadCandidate:
+      return "compile";
+    case Verdict::kSuspectedHack:
+      return "hack";
+    default:
+      return "incorrect";
   }
 }
 
@@ -34,15 +39,16 @@ std::string CaseName(const Row& row) {
 
 const ProblemChange* RegressionOf(const Row& row, const GateReport& gates) {
   for (const ProblemChange& change : gates.changes) {
-    if (change.regression() && change.problem == row.problem && change.sample == row.sample) return &change;
+    if (change.regression() && change.problem == row.problem && change.sample == row.sample)
+      return &change;
   }
   return nullptr;
 }
 
 std::string TimingText(const std::string& name, const std::optional<Timing>& t) {
   if (!t) return "";
-  return fmt::format("{} {:.6g} ms [{:.6g}, {:.6g}], {} samples, {}\n", name, t->median_ms, t->ci_low_ms, t->ci_high_ms,
-                     t->samples, t->clock);
+  return fmt::format("{} {:.6g} ms [{:.6g}, {:.6g}], {} samples, {}\n", name, t->median_ms,
+                     t->ci_low_ms, t->ci_high_ms, t->samples, t->clock);
 }
 
 std::string SystemOut(const Row& row) {
@@ -56,14 +62,17 @@ std::string SystemOut(const Row& row) {
 }
 
 std::string Case(const Row& row, const std::string& suite, const GateReport& gates) {
-  std::string text = fmt::format("    <testcase name=\"{}\" classname=\"cudaagent.{}\" time=\"{:.3f}\">\n",
-                                 EscapeXml(CaseName(row)), EscapeXml(suite), row.seconds);
+  std::string text =
+      fmt::format("    <testcase name=\"{}\" classname=\"cudaagent.{}\" time=\"{:.3f}\">\n",
+                  EscapeXml(CaseName(row)), EscapeXml(suite), row.seconds);
   const ProblemChange* regression = RegressionOf(row, gates);
   const std::string message = EscapeXml(util::SanitiseLog(row.message, 8000));
   if (regression != nullptr) {
-    text += fmt::format("      <failure type=\"regression\" message=\"{}\"/>\n", EscapeXml(regression->words));
+    text += fmt::format("      <failure type=\"regression\" message=\"{}\"/>\n",
+                        EscapeXml(regression->words));
   } else if (IsError(row.outcome)) {
-    text += fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", ToString(row.outcome), message);
+    text +=
+        fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", ToString(row.outcome), message);
   } else if (row.outcome == Outcome::kUnsupported) {
     text += fmt::format("      <skipped message=\"{}\"/>\n", message);
   } else if (!row.correct()) {
@@ -92,8 +101,10 @@ std::string ScoreTableText(const ScoreTable& table) {
     head += " fast_" + p + " |";
     line += " ---: |";
   }
-  std::string text = head + " geomean over eager | over compile | n |\n" + line + " ---: | ---: | ---: |\n";
-  for (const auto& [level, scores] : table.levels) text += ScoreRow(fmt::format("level {}", level), scores.first);
+  std::string text =
+      head + " geomean over eager | over compile | n |\n" + line + " ---: | ---: | ---: |\n";
+  for (const auto& [level, scores] : table.levels)
+    text += ScoreRow(fmt::format("level {}", level), scores.first);
   text += ScoreRow("all", table.all);
   if (table.without_degenerate.problems != table.all.problems) {
     text += ScoreRow("without degenerate problems", table.without_degenerate);
@@ -103,32 +114,38 @@ std::string ScoreTableText(const ScoreTable& table) {
 
 std::string GateText(const GateReport& gates) {
   std::string text;
-  for (const std::string& failure : gates.failures) text += "- **gate failed**: " + EscapeMarkdown(failure) + "\n";
+  for (const std::string& failure : gates.failures)
+    text += "- **gate failed**: " + EscapeMarkdown(failure) + "\n";
   int not_compared = 0;
   for (const ProblemChange& change : gates.changes) {
     not_compared += change.change == Change::kNotCompared ? 1 : 0;
     if (!change.regression()) continue;
-    text += fmt::format("- **regression**: {}: {}\n", EscapeMarkdown(change.problem), EscapeMarkdown(change.words));
+    text += fmt::format("- **regression**: {}: {}\n", EscapeMarkdown(change.problem),
+                        EscapeMarkdown(change.words));
   }
-  for (const std::string& line : gates.dismissed) text += "- measured again: " + EscapeMarkdown(line) + "\n";
+  for (const std::string& line : gates.dismissed)
+    text += "- measured again: " + EscapeMarkdown(line) + "\n";
   if (!gates.changes.empty()) {
-    text += fmt::format("- compared with before: {} problems, {} of them could not be compared\n", gates.changes.size(),
-                        not_compared);
+    text += fmt::format("- compared with before: {} problems, {} of them could not be compared\n",
+                        gates.changes.size(), not_compared);
   }
   return text.empty() ? text : text + "\n";
 }
 
 std::string MarkdownRow(const Row& row) {
-  return fmt::format("| {} | {} | {} | {} |\n", EscapeMarkdown(row.problem), row.sample, EscapeMarkdown(OutcomeText(row)),
-                     util::FormatSeconds(row.seconds));
+  return fmt::format("| {} | {} | {} | {} |\n", EscapeMarkdown(row.problem), row.sample,
+                     EscapeMarkdown(OutcomeText(row)), util::FormatSeconds(row.seconds));
 }
 
 // Appends what still fits, and says how many rows do not.
-void AddRows(const std::vector<Row>& rows, const std::string& title, size_t max_bytes, std::string* text) {
+void AddRows(const std::vector<Row>& rows, const std::string& title, size_t max_bytes,
+             std::string* text) {
   constexpr size_t kReserve = 400;
   if (rows.empty()) return;
-  *text += fmt::format("<details><summary>{} ({})</summary>\n\n| problem | sample | result | time |\n| --- | ---: | --- | ---: |\n",
-                       title, rows.size());
+  *text += fmt::format(
+      "<details><summary>{} ({})</summary>\n\n| problem | sample | result | time |\n| --- | ---: | "
+      "--- | ---: |\n",
+      title, rows.size());
   size_t shown = 0;
   for (const Row& row : rows) {
     const std::string line = MarkdownRow(row);
@@ -136,27 +153,40 @@ void AddRows(const std::vector<Row>& rows, const std::string& title, size_t max_
     *text += line;
     ++shown;
   }
-  if (shown < rows.size()) *text += fmt::format("\n{} more rows do not fit here; report.json has all.\n", rows.size() - shown);
+  if (shown < rows.size())
+    *text +=
+        fmt::format("\n{} more rows do not fit here; report.json has all.\n", rows.size() - shown);
   *text += "\n</details>\n\n";
 }
 
 }  // namespace
 
 bool GateReport::failed() const {
-  return !failures.empty() ||
-         std::any_of(changes.begin(), changes.end(), [](const ProblemChange& c) { return c.regression(); });
+  return !failures.empty() || std::any_of(changes.begin(), changes.end(),
+                                          [](const ProblemChange& c) { return c.regression(); });
 }
 
 std::string EscapeXml(const std::string& text) {
   std::string escaped;
   for (const char c : util::SanitiseLog(text, size_t{1} << 20)) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\n': escaped += "&#10;"; break;
-      default: escaped += c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\n':
+        escaped += "&#10;";
+        break;
+      default:
+        escaped += c;
     }
   }
   // Two code points that UTF-8 can say and XML cannot.
@@ -170,16 +200,41 @@ std::string EscapeMarkdown(const std::string& text) {
   std::string escaped;
   for (const char c : util::SanitiseLog(text, 4096)) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '@': escaped += "&#64;"; break;
-      case '\n': escaped += ' '; break;
-      case '\\': case '`': case '*': case '_': case '{': case '}': case '[': case ']': case '(': case ')':
-      case '#': case '|': case '!': case '~': case '$': case ':':
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '@':
+        escaped += "&#64;";
+        break;
+      case '\n':
+        escaped += ' ';
+        break;
+      case '\\':
+      case '`':
+      case '*':
+      case '_':
+      case '{':
+      case '}':
+      case '[':
+      case ']':
+      case '(':
+      case ')':
+      case '#':
+      case '|':
+      case '!':
+      case '~':
+      case '$':
+      case ':':
         escaped += fmt::format("&#{};", static_cast<int>(c));
         break;
-      default: escaped += c;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -189,12 +244,23 @@ std::string EscapeCommand(const std::string& text, bool property) {
   std::string escaped;
   for (const char c : util::SanitiseLog(text, 2000)) {
     switch (c) {
-      case '%': escaped += "%25"; break;
-      case '\r': escaped += "%0D"; break;
-      case '\n': escaped += "%0A"; break;
-      case ':': escaped += property ? "%3A" : ":"; break;
-      case ',': escaped += property ? "%2C" : ","; break;
-      default: escaped += c;
+      case '%':
+        escaped += "%25";
+        break;
+      case '\r':
+        escaped += "%0D";
+        break;
+      case '\n':
+        escaped += "%0A";
+        break;
+      case ':':
+        escaped += property ? "%3A" : ":";
+        break;
+      case ',':
+        escaped += property ? "%2C" : ",";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -202,8 +268,10 @@ std::string EscapeCommand(const std::string& text, bool property) {
 
 std::string Junit(const std::vector<Row>& rows, const GateReport& gates) {
   std::map<std::string, std::vector<const Row*>> suites;
-  for (const Row& row : rows) suites[row.level == 0 ? "problems" : fmt::format("level{}", row.level)].push_back(&row);
-  std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cudaagent bench\">\n";
+  for (const Row& row : rows)
+    suites[row.level == 0 ? "problems" : fmt::format("level{}", row.level)].push_back(&row);
+  std::string text =
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"cudaagent bench\">\n";
   for (const auto& [name, members] : suites) {
     int failures = 0, errors = 0, skipped = 0;
     double seconds = 0;
@@ -222,24 +290,31 @@ std::string Junit(const std::vector<Row>& rows, const GateReport& gates) {
       seconds += row->seconds;
       cases += Case(*row, name, gates);
     }
-    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3f}\">\n{}  </testsuite>\n",
-                        EscapeXml(name), members.size(), failures, errors, skipped, seconds, cases);
+    text += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+        "time=\"{:.3f}\">\n{}  </testsuite>\n",
+        EscapeXml(name), members.size(), failures, errors, skipped, seconds, cases);
   }
   if (!gates.failures.empty()) {
-    text += fmt::format("  <testsuite name=\"gates\" tests=\"{0}\" failures=\"{0}\" errors=\"0\" skipped=\"0\">\n",
-                        gates.failures.size());
+    text += fmt::format(
+        "  <testsuite name=\"gates\" tests=\"{0}\" failures=\"{0}\" errors=\"0\" skipped=\"0\">\n",
+        gates.failures.size());
     for (const std::string& failure : gates.failures) {
       const std::string score = failure.substr(0, failure.find(' '));
-      text += fmt::format("    <testcase name=\"{}\" classname=\"cudaagent.gates\">\n      <failure type=\"gate\" message=\"{}\"/>\n    </testcase>\n",
-                          EscapeXml(score), EscapeXml(failure));
+      text += fmt::format(
+          "    <testcase name=\"{}\" classname=\"cudaagent.gates\">\n      <failure type=\"gate\" "
+          "message=\"{}\"/>\n    </testcase>\n",
+          EscapeXml(score), EscapeXml(failure));
     }
     text += "  </testsuite>\n";
   }
   return text + "</testsuites>\n";
 }
 
-std::string Markdown(const std::vector<Row>& rows, const ScoreTable& table, const GateReport& gates, size_t max_bytes) {
-  std::string text = fmt::format("### cudaagent bench: {} of {} problems correct\n\n", table.all.correct, table.all.problems);
+std::string Markdown(const std::vector<Row>& rows, const ScoreTable& table, const GateReport& gates,
+                     size_t max_bytes) {
+  std::string text = fmt::format("### cudaagent bench: {} of {} problems correct\n\n",
+                                 table.all.correct, table.all.problems);
   text += ScoreTableText(table);
   if (table.all.estimated) text += "Times are the CPU device's estimates, no measurements.\n\n";
   std::string gate_text = GateText(gates);
@@ -260,7 +335,8 @@ std::string Markdown(const std::vector<Row>& rows, const ScoreTable& table, cons
 std::string Annotations(const std::vector<Row>& rows, const GateReport& gates) {
   std::vector<std::string> lines;
   const auto add = [&lines](const std::string& title, const std::string& message) {
-    lines.push_back(fmt::format("::error title={}::{}\n", EscapeCommand(title, true), EscapeCommand(message, false)));
+    lines.push_back(fmt::format("::error title={}::{}\n", EscapeCommand(title, true),
+                                EscapeCommand(message, false)));
   };
   for (const std::string& failure : gates.failures) add("cudaagent bench gate", failure);
   for (const ProblemChange& change : gates.changes) {

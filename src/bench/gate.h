@@ -24,7 +24,8 @@ enum class Change {
   kFaster,       // by more than the threshold
   kSlower,       // a regression
   kBroken,       // a regression: was correct, is not
-  kNotCompared,  // no time, another device or other rules, a failed machine, a problem only one of them has
+  kNotCompared,  // no time, another device or other rules, a failed machine, a problem only one of
+                 // them has
 };
 
 struct ProblemChange {
@@ -35,9 +36,11 @@ struct ProblemChange {
   bool regression() const { return change == Change::kSlower || change == Change::kBroken; }
 };
 
-// Each problem of `before` that was correct then, against now; `keys` are the problems of this bench, others are
-// left out. Slower: by more than max(margin, 3 sigma), sigma being that of the ratio, from both measurements' 95 %
-// intervals. Estimates are exact: there any difference beyond rounding counts.
+// Each problem of `before` that was correct then, against now; `keys` are the problems of this
+// bench, others are left out. Slower: by more than max(margin, 3 sigma), sigma being that of the
+// ratio, from both measurements' 95 % intervals. Estimates on the same
+// inputs (the same kernel and seed) are exact: there any difference beyond rounding counts; on
+// other inputs half a percent may be the inputs'.
 std::vector<ProblemChange> Against(const std::vector<Row>& before, const std::vector<Row>& now,
                                    const std::vector<std::string>& keys, double margin);
 ProblemChange CompareRows(const Row& before, const Row& now, double margin);

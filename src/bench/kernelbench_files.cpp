@@ -39,7 +39,8 @@ bool TrueAt(const nlohmann::json& object, const char* name) {
 std::string TextAt(const nlohmann::json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
   if (!object.is_object() || found == object.end()) return "";
-  return util::SanitiseLog(found->is_string() ? found->get<std::string>() : protocol::ToText(*found, -1), 2000);
+  return util::SanitiseLog(
+      found->is_string() ? found->get<std::string>() : protocol::ToText(*found, -1), 2000);
 }
 
 Timing Exactly(double ms, int samples) {
@@ -59,7 +60,8 @@ std::optional<double> TimeOf(const BaselineTimes& times, const Problem& problem)
 
 // Why it failed, in KernelBench's words.
 std::string Reason(const nlohmann::json& metadata, const std::string& otherwise) {
-  for (const char* key : {"compilation_error", "runtime_error", "correctness_issue", "cuda_error", "error", "other_error"}) {
+  for (const char* key : {"compilation_error", "runtime_error", "correctness_issue", "cuda_error",
+                          "error", "other_error"}) {
     const std::string text = TextAt(metadata, key);
     if (!text.empty()) return text;
   }
@@ -81,6 +83,7 @@ Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const Basel
   e.device.name = TextAt(words, "hardware");
   e.protocol.tier = "kernelbench";
   e.protocol.clock = "kernelbench";
+  e.estimated = TrueAt(words, "estimated");  // ours alone writes it
   e.protocol.note = "as KernelBench's evaluator reported it; nothing was checked here";
   if (!TrueAt(entry, "compiled")) {
     e.verdict = Verdict::kCompileFailed;
@@ -90,7 +93,8 @@ Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const Basel
     e.message = Reason(words, "Its results are wrong.");
   } else {
     e.verdict = Verdict::kOk;
-    e.message = "Correct in " + TextAt(words, "correctness_trials") + " trials of KernelBench's evaluator.";
+    e.message =
+        "Correct in " + TextAt(words, "correctness_trials") + " trials of KernelBench's evaluator.";
     row.best_attempt = 0;
   }
   const auto stats = entry.find("runtime_stats");
@@ -98,7 +102,8 @@ Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const Basel
   const auto samples = stats == entry.end() ? std::nullopt : PositiveAt(*stats, "num_trials");
   if (e.verdict == Verdict::kOk && ms) {
     e.candidate = Exactly(*ms, static_cast<int>(samples.value_or(0)));
-    const auto over = [&](const BaselineTimes& times, std::optional<Timing>* baseline) -> std::optional<Speedup> {
+    const auto over = [&](const BaselineTimes& times,
+                          std::optional<Timing>* baseline) -> std::optional<Speedup> {
       const auto time = TimeOf(times, problem);
       if (!time) return std::nullopt;
       *baseline = Exactly(*time, 0);
@@ -116,15 +121,25 @@ Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const Basel
 }
 
 nlohmann::json StatsOf(const Timing& timing, const DeviceStamp& device) {
-  return {{"mean", timing.median_ms}, {"min", timing.ci_low_ms},  {"max", timing.ci_high_ms},
-          {"num_trials", timing.samples}, {"hardware", device.name}, {"device", device.kind},
-          {"statistic", "mean is the median; min and max are its 95 % interval"}, {"clock", timing.clock}};
+  return {{"mean", timing.median_ms},
+          {"min", timing.ci_low_ms},
+          {"max", timing.ci_high_ms},
+          {"num_trials", timing.samples},
+          {"hardware", device.name},
+          {"device", device.kind},
+          {"statistic", "mean is the median; min and max are its 95 % interval"},
+          {"clock", timing.clock}};
 }
 
 nlohmann::json EvalResultOf(const Row& row) {
-  nlohmann::json json = {{"sample_id", row.sample}, {"compiled", false}, {"correctness", row.correct()},
-                         {"runtime", -1.0}, {"runtime_stats", nlohmann::json::object()}};
-  nlohmann::json metadata = {{"verdict", ToString(row.outcome)}, {"message", row.message}, {"model_sha256", row.model_sha256}};
+  nlohmann::json json = {{"sample_id", row.sample},
+                         {"compiled", false},
+                         {"correctness", row.correct()},
+                         {"runtime", -1.0},
+                         {"runtime_stats", nlohmann::json::object()}};
+  nlohmann::json metadata = {{"verdict", ToString(row.outcome)},
+                             {"message", row.message},
+                             {"model_sha256", row.model_sha256}};
   if (row.evaluation) {
     const Evaluation& e = *row.evaluation;
     metadata["verdict"] = std::string(cudaagent::ToString(e.verdict));
@@ -132,7 +147,8 @@ nlohmann::json EvalResultOf(const Row& row) {
     metadata["device"] = e.device.kind;
     metadata["correctness_trials"] = fmt::format("({} / {})", e.check.passed, e.check.trials);
     metadata["estimated"] = e.estimated;
-    const bool refused = e.verdict == Verdict::kCompileFailed || e.verdict == Verdict::kBadCandidate;
+    const bool refused =
+        e.verdict == Verdict::kCompileFailed || e.verdict == Verdict::kBadCandidate;
     json["compiled"] = !refused;
     if (refused) metadata["compilation_error"] = e.message;
     if (!refused && !row.correct()) metadata["correctness_issue"] = e.message;
@@ -147,11 +163,13 @@ nlohmann::json EvalResultOf(const Row& row) {
   return json;
 }
 
-// KernelBench sorts its keys as numbers; ours are objects of text keys, so they are written in that order by hand.
+// KernelBench sorts its keys as numbers; ours are objects of text keys, so they are written in that
+// order by hand.
 std::string ObjectByNumber(const std::map<int, nlohmann::json>& members) {
   std::string text = "{";
   for (const auto& [id, value] : members) {
-    text += (text.size() > 1 ? ",\n" : "\n") + fmt::format("\"{}\": {}", id, protocol::ToText(value));
+    text +=
+        (text.size() > 1 ? ",\n" : "\n") + fmt::format("\"{}\": {}", id, protocol::ToText(value));
   }
   return text + "\n}\n";
 }
@@ -162,7 +180,8 @@ nlohmann::json PassAtKOf(const std::vector<const Row*>& rows) {
     ++counts[row->problem_id].first;
     counts[row->problem_id].second += row->correct() ? 1 : 0;
   }
-  nlohmann::json json = {{"averages", nlohmann::json::object()}, {"metadata", {{"by", "cudaagent bench"}}},
+  nlohmann::json json = {{"averages", nlohmann::json::object()},
+                         {"metadata", {{"by", "cudaagent bench"}}},
                          {"problems", nlohmann::json::object()}};
   for (int k : {1, 3, 5, 10}) {
     double sum = 0;
@@ -192,14 +211,16 @@ Result<void> WriteLevel(const std::string& folder, int level, const std::vector<
     if (!row->evaluation) continue;
     const Evaluation& e = *row->evaluation;
     if (e.eager) eager[name][row->name + ".py"] = StatsOf(*e.eager, e.device);
-    if (e.compiled_baseline) compiled[name][row->name + ".py"] = StatsOf(*e.compiled_baseline, e.device);
+    if (e.compiled_baseline)
+      compiled[name][row->name + ".py"] = StatsOf(*e.compiled_baseline, e.device);
   }
   std::vector<std::pair<std::string, std::string>> files = {
       {"eval_results.json", ObjectByNumber(results)},
       {"pass_at_k_results.json", protocol::ToText(PassAtKOf(rows)) + "\n"},
       {"baseline_time_torch.json", protocol::ToText(eager) + "\n"}};
   if (!compiled.empty()) {
-    files.emplace_back("baseline_time_torch_compile_inductor_default.json", protocol::ToText(compiled) + "\n");
+    files.emplace_back("baseline_time_torch_compile_inductor_default.json",
+                       protocol::ToText(compiled) + "\n");
   }
   for (const auto& [file, text] : files) {
     if (auto written = util::WriteFileAtomic(below + "/" + file, text); !written) return written;
@@ -221,18 +242,22 @@ Result<BaselineTimes> ReadBaselineTimes(const std::string& path) {
     }
   }
   if (!times.empty()) return times;
-  return Fail(ErrorCode::kUsage, path + " holds no times: {\"level1\": {\"1_Name.py\": {\"mean\": MS, ...}}}.");
+  return Fail(ErrorCode::kUsage,
+              path + " holds no times: {\"level1\": {\"1_Name.py\": {\"mean\": MS, ...}}}.");
 }
 
-Result<std::vector<Row>> ReadEvalResults(const std::string& path, const std::vector<Problem>& problems,
-                                         const BaselineTimes& eager, const BaselineTimes& compiled, int* unknown) {
+Result<std::vector<Row>> ReadEvalResults(const std::string& path,
+                                         const std::vector<Problem>& problems,
+                                         const BaselineTimes& eager, const BaselineTimes& compiled,
+                                         int* unknown) {
   auto json = ReadObject(path);
   if (!json) return tl::unexpected(json.error());
   std::map<std::string, const Problem*> by_id;
   for (const Problem& problem : problems) {
     if (by_id.emplace(std::to_string(problem.id), &problem).second) continue;
-    return Fail(ErrorCode::kUsage, "eval_results.json numbers the problems of one level; this selection has several. "
-                                   "Choose it with --level.");
+    return Fail(ErrorCode::kUsage,
+                "eval_results.json numbers the problems of one level; this selection has several. "
+                "Choose it with --level.");
   }
   std::vector<Row> rows;
   for (const auto& [id, entries] : json->items()) {
@@ -245,7 +270,8 @@ Result<std::vector<Row>> ReadEvalResults(const std::string& path, const std::vec
     const nlohmann::json list = entries.is_array() ? entries : nlohmann::json::array({entries});
     for (const nlohmann::json& entry : list) {
       if (!entry.is_object()) {
-        return Fail(ErrorCode::kUsage, fmt::format("{}: an entry of problem {} is no object.", path, util::SanitiseLog(id, 40)));
+        return Fail(ErrorCode::kUsage, fmt::format("{}: an entry of problem {} is no object.", path,
+                                                   util::SanitiseLog(id, 40)));
       }
       rows.push_back(ImportedRow(*problem->second, entry, eager, compiled));
     }

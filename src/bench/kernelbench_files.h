@@ -1,5 +1,5 @@
-// KernelBench's own files (ScalingIntelligence/KernelBench at 423217d): eval_results.json, baseline_time_*.json and
-// pass_at_k_results.json. Times are milliseconds.
+// KernelBench's own files (ScalingIntelligence/KernelBench at 423217d): eval_results.json,
+// baseline_time_*.json and pass_at_k_results.json. Times are milliseconds.
 #pragma once
 
 #include <map>
@@ -16,15 +16,18 @@ namespace cudaagent::bench {
 using BaselineTimes = std::map<std::string, std::map<std::string, double>>;
 Result<BaselineTimes> ReadBaselineTimes(const std::string& path);
 
-// The rows of one level's eval_results.json, their speedups over these baselines (either may be empty). Entries for
-// problems that are not among `problems` are counted in `unknown`. What the file says is taken as it is: nothing of
-// it was checked here.
-Result<std::vector<Row>> ReadEvalResults(const std::string& path, const std::vector<Problem>& problems,
-                                         const BaselineTimes& eager, const BaselineTimes& compiled, int* unknown);
+// The rows of one level's eval_results.json, their speedups over these baselines (either may be
+// empty). Entries for problems that are not among `problems` are counted in `unknown`. What the
+// file says is taken as it is: nothing of it was checked here.
+Result<std::vector<Row>> ReadEvalResults(const std::string& path,
+                                         const std::vector<Problem>& problems,
+                                         const BaselineTimes& eager, const BaselineTimes& compiled,
+                                         int* unknown);
 
-// Writes FOLDER/level1/eval_results.json, pass_at_k_results.json, baseline_time_torch.json and, where torch.compile
-// was timed, baseline_time_torch_compile_inductor_default.json; a folder a level. Our figures are medians: they stand
-// where KernelBench has its means, and "statistic" says so.
+// Writes FOLDER/level1/eval_results.json, pass_at_k_results.json, baseline_time_torch.json and,
+// where torch.compile was timed, baseline_time_torch_compile_inductor_default.json; a folder a
+// level. Our figures are medians: they stand where KernelBench has its means, and "statistic" says
+// so.
 Result<void> WriteKernelBenchFiles(const std::string& folder, const std::vector<Row>& rows);
 
 }  // namespace cudaagent::bench

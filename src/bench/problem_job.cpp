@@ -22,10 +22,14 @@ struct NoStart {
 
 Outcome OutcomeOf(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return Outcome::kCorrect;
-    case Verdict::kUnsupported: return Outcome::kUnsupported;
-    case Verdict::kInfraError: return Outcome::kInfraError;
-    default: return Outcome::kIncorrect;
+    case Verdict::kOk:
+      return Outcome::kCorrect;
+    case Verdict::kUnsupported:
+      return Outcome::kUnsupported;
+    case Verdict::kInfraError:
+      return Outcome::kInfraError;
+    default:
+      return Outcome::kIncorrect;
   }
 }
 
@@ -41,7 +45,8 @@ Row End(Row row, const util::Stopwatch& watch) {
   return row;
 }
 
-// What these attempts came to. The best one decides; where none is correct, the latest that was judged.
+// What these attempts came to. The best one decides; where none is correct, the latest that was
+// judged.
 void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
   row->attempts = static_cast<int>(attempts.size());
   row->best_attempt = best;
@@ -67,8 +72,10 @@ void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
   row->origin = chosen->candidate.origin;
 }
 
-tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& settings, const Problem& problem,
-                                                           const std::string& device, const std::string& log_dir) {
+tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& settings,
+                                                           const Problem& problem,
+                                                           const std::string& device,
+                                                           const std::string& log_dir) {
   auto config = settings.config(problem);
   if (!config) return tl::unexpected(NoStart{config.error()});
   config->device = device;
@@ -85,14 +92,15 @@ tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& se
 }
 
 Row NotStarted(Row row, const NoStart& why) {
-  row.outcome = why.while_loading && why.error.code != ErrorCode::kInternal ? Outcome::kProblemFailed
-                                                                            : Outcome::kInfraError;
+  row.outcome = why.while_loading && why.error.code != ErrorCode::kInternal
+                    ? Outcome::kProblemFailed
+                    : Outcome::kInfraError;
   row.message = why.error.message;
   return row;
 }
 
-Result<std::unique_ptr<store::RunFolder>> OpenRun(const JobSettings& settings, const Problem& problem,
-                                                  const ProblemSpec& spec) {
+Result<std::unique_ptr<store::RunFolder>> OpenRun(const JobSettings& settings,
+                                                  const Problem& problem, const ProblemSpec& spec) {
   const std::string folder = RunFolderOf(settings.folder, problem);
   std::error_code ignored;
   if (fs::exists(folder + "/run.db", ignored)) {
@@ -125,7 +133,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   auto run = OpenRun(settings, task.problem, spec);
   if (!run) return fail(run.error());
   search::Start start;
-  for (const store::StoredAttempt& each : (*run)->before().attempts) start.history.push_back(each.attempt);
+  for (const store::StoredAttempt& each : (*run)->before().attempts)
+    start.history.push_back(each.attempt);
   start.elapsed_s = (*run)->before().elapsed_s;
   auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs");
   if (!evaluator) return emit(End(NotStarted(std::move(row), evaluator.error()), watch));
@@ -134,8 +143,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   search::Observer observer;
   observer.feedback = settings.feedback;
   observer.stop_requested = settings.stop_requested;
-  const search::Outcome outcome =
-      search::Refine(spec, start, **evaluator, *settings.proposer, **run, settings.limits, observer);
+  const search::Outcome outcome = search::Refine(spec, start, **evaluator, *settings.proposer,
+                                                 **run, settings.limits, observer);
   const bool interrupted = outcome.reason == search::StopReason::kInterrupted && !outcome.error;
   Take(outcome.attempts, outcome.best, &row);
   row.stopped = outcome.error ? outcome.error->message : search::ToString(outcome.reason);
@@ -153,7 +162,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
 void JudgeSamples(const JobSettings& settings, const Task& task, const std::string& device,
                   const std::function<void(Row)>& emit) {
   util::Stopwatch watch;
-  auto evaluator = StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
+  auto evaluator =
+      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
   for (const Sample& sample : task.samples) {
     if (settings.stop_requested()) return;
     Row row = Begin(task, sample.number, device);
@@ -183,7 +193,8 @@ void JudgeSamples(const JobSettings& settings, const Task& task, const std::stri
     // The samples that are left get a worker of their own.
     if (!evaluation) {
       evaluator->reset();
-      evaluator = StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
+      evaluator =
+          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
     }
   }
 }
@@ -217,9 +228,15 @@ Row SalvageRow(const JobSettings& settings, const Task& task, const Sample& samp
   if (cause != Cause::kDied && row.correct()) return row;
   row.message = words;
   switch (cause) {
-    case Cause::kTimeout: row.outcome = Outcome::kTimedOut; break;
-    case Cause::kMemory: row.outcome = Outcome::kProblemFailed; break;
-    case Cause::kDied: row.outcome = Outcome::kInfraError; break;
+    case Cause::kTimeout:
+      row.outcome = Outcome::kTimedOut;
+      break;
+    case Cause::kMemory:
+      row.outcome = Outcome::kProblemFailed;
+      break;
+    case Cause::kDied:
+      row.outcome = Outcome::kInfraError;
+      break;
   }
   return row;
 }

@@ -1,4 +1,5 @@
-// The work of one child of the runner: one problem with a fresh worker, from its model.py to its rows.
+// The work of one child of the runner: one problem with a fresh worker, from its model.py to its
+// rows.
 #pragma once
 
 #include <functional>
@@ -14,8 +15,8 @@
 namespace cudaagent::bench {
 
 struct JobSettings {
-  bool optimize = false;      // else the task's samples are judged as they are
-  std::string folder;         // of the bench; a problem's run is FOLDER/problems/<key>
+  bool optimize = false;  // else the task's samples are judged as they are
+  std::string folder;     // of the bench; a problem's run is FOLDER/problems/<key>
   search::Limits limits;
   Proposer* proposer = nullptr;  // optimize
   // The evaluator of a problem; its device is set here.
@@ -32,7 +33,8 @@ std::string RunFolderOf(const std::string& bench_folder, const Problem& problem)
 void DoTask(const JobSettings& settings, const Task& task, const std::string& device,
             const std::function<void(Row)>& emit);
 
-// In the parent: the row of a sample whose child ended without it. What an optimize run had stored by then counts.
+// In the parent: the row of a sample whose child ended without it. What an optimize run had stored
+// by then counts.
 Row SalvageRow(const JobSettings& settings, const Task& task, const Sample& sample, Cause cause,
                const std::string& words);
 

@@ -69,7 +69,8 @@ int64_t MemoryOf(const std::vector<pid_t>& pids) {
 
 int64_t MachineMemory() {
   int64_t bytes = Kilobytes("/proc/meminfo", "MemTotal:");
-  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
     std::ifstream file(path);
     int64_t limit = 0;
     if (file >> limit && limit > 0) bytes = bytes > 0 ? std::min(bytes, limit) : limit;

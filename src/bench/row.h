@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
+#include "bench/suite.h"
 #include "cudaagent/attempt.h"
 #include "cudaagent/result.h"
 #include "cudaagent/usage.h"
-#include "bench/suite.h"
 
 namespace cudaagent::bench {
 
@@ -42,9 +42,9 @@ struct Row {
   int attempts = 0;                      // how many these are
   int best_attempt = -1;
   Usage usage;
-  std::string device;   // the one it was given: "gpu:1"
-  double seconds = 0;   // wall clock of the job, worker start included
-  std::string date;     // ISO 8601 UTC
+  std::string device;  // the one it was given: "gpu:1"
+  double seconds = 0;  // wall clock of the job, worker start included
+  std::string date;    // ISO 8601 UTC
 
   bool correct() const { return outcome == Outcome::kCorrect; }
 };

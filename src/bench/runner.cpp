@@ -44,7 +44,8 @@ void WriteLine(int fd, const Row& row) {
 
 class Runner {
  public:
-  Runner(const std::vector<Task>& tasks, const RunnerOptions& options, const RunnerCallbacks& callbacks)
+  Runner(const std::vector<Task>& tasks, const RunnerOptions& options,
+         const RunnerCallbacks& callbacks)
       : options_(options), callbacks_(callbacks) {
     for (const Task& task : tasks) waiting_.push_back(&task);
     for (const std::string& device : options.devices) slots_.push_back(Slot{device});
@@ -82,8 +83,10 @@ class Runner {
   };
 
   bool Done() const {
-    const bool idle = std::none_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.busy(); });
-    const bool all_sick = std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.sick; });
+    const bool idle =
+        std::none_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.busy(); });
+    const bool all_sick =
+        std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.sick; });
     return idle && (waiting_.empty() || end_.interrupted || end_.error || all_sick);
   }
 
@@ -131,12 +134,13 @@ class Runner {
   }
 
   void FailStart(const char* what) {
-    end_.error = Error{ErrorCode::kEnvironment, fmt::format("Could not start a problem's process: {} failed: {}.",
-                                                            what, strerror(errno))};
+    end_.error = Error{
+        ErrorCode::kEnvironment,
+        fmt::format("Could not start a problem's process: {} failed: {}.", what, strerror(errno))};
   }
 
-  [[noreturn]] void Child(const std::string& device, const Task& task, int out, const std::string& log,
-                          pid_t parent) {
+  [[noreturn]] void Child(const std::string& device, const Task& task, int out,
+                          const std::string& log, pid_t parent) {
     setpgid(0, 0);  // Ctrl-C is the parent's to pass on
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
@@ -180,7 +184,8 @@ class Runner {
     if (slot.killed) return;
     if (slot.deadline.Passed()) {
       return Kill(slot, Cause::kTimeout,
-                  "The problem did not finish within " + util::FormatSeconds(options_.problem_timeout_s) +
+                  "The problem did not finish within " +
+                      util::FormatSeconds(options_.problem_timeout_s) +
                       " (--problem-timeout) and was killed.");
     }
     if (options_.memory_bytes > 0 && memory_watch_.Seconds() >= kMemoryCheckSeconds) {
@@ -236,7 +241,8 @@ class Runner {
     if (slot.killed) {
       why = *slot.killed;
     } else {
-      const util::Death death{WIFSIGNALED(status), WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)};
+      const util::Death death{WIFSIGNALED(status),
+                              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)};
       why.second = "The problem's own process " + death.InWords() + " before it had its result.";
     }
     const bool asked = end_.interrupted && !slot.killed;
@@ -302,7 +308,8 @@ class Runner {
 
 }  // namespace
 
-RunnerEnd RunTasks(const std::vector<Task>& tasks, const RunnerOptions& options, const RunnerCallbacks& callbacks) {
+RunnerEnd RunTasks(const std::vector<Task>& tasks, const RunnerOptions& options,
+                   const RunnerCallbacks& callbacks) {
   return Runner(tasks, options, callbacks).Run();
 }
 

@@ -1,9 +1,10 @@
-// Runs jobs in processes of their own, so that nothing a problem does can take its neighbours' rows:
-// a child that crashes, hangs, exits or eats memory costs its own row, which the parent then writes.
+// Runs jobs in processes of their own, so that nothing a problem does can take its neighbours'
+// rows: a child that crashes, hangs, exits or eats memory costs its own row, which the parent then
+// writes.
 //
-// The child is a fork of this process, which must have no other threads; it keeps what was made before
-// (a proposer and its key, say) without passing it anywhere. Workers and compilers are the child's
-// children and go with it.
+// The child is a fork of this process, which must have no other threads; it keeps what was made
+// before (a proposer and its key, say) without passing it anywhere. Workers and compilers are the
+// child's children and go with it.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,15 @@ enum class Cause { kTimeout, kMemory, kDied };
 struct RunnerOptions {
   std::vector<std::string> devices;  // one entry for each task that runs at a time
   double problem_timeout_s = 1800;
-  int64_t memory_bytes = 0;          // of a task's processes together; 0 = no limit
-  int max_infra_errors = 5;          // in a row, on one device: it gets no more tasks
-  std::string log_folder;            // a child's stderr: LOG_FOLDER/<key>.log
+  int64_t memory_bytes = 0;  // of a task's processes together; 0 = no limit
+  int max_infra_errors = 5;  // in a row, on one device: it gets no more tasks
+  std::string log_folder;    // a child's stderr: LOG_FOLDER/<key>.log
 };
 
 struct RunnerCallbacks {
   // In the child: does the task, giving each row as it is known. Whatever it throws becomes a row.
-  std::function<void(const Task&, const std::string& device, const std::function<void(Row)>& emit)> work;
+  std::function<void(const Task&, const std::string& device, const std::function<void(Row)>& emit)>
+      work;
   // In the parent: the row of a sample whose child ended without it.
   std::function<Row(const Task&, const Sample&, Cause cause, const std::string& words)> salvage;
   // In the parent, on every row. An error ends the run.
@@ -51,8 +53,10 @@ struct RunnerEnd {
   std::optional<Error> error;
 };
 
-// Runs all tasks. Interrupted: what runs is asked to stop and finishes its evaluation; its unfinished
-// samples have no row. Where every device is given up, the remaining tasks have no row either.
-RunnerEnd RunTasks(const std::vector<Task>& tasks, const RunnerOptions& options, const RunnerCallbacks& callbacks);
+// Runs all tasks. Interrupted: what runs is asked to stop and finishes its evaluation; its
+// unfinished samples have no row. Where every device is given up, the remaining tasks have no row
+// either.
+RunnerEnd RunTasks(const std::vector<Task>& tasks, const RunnerOptions& options,
+                   const RunnerCallbacks& callbacks);
 
 }  // namespace cudaagent::bench

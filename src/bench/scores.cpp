@@ -33,13 +33,15 @@ std::vector<double> Speedups(const std::vector<Sampled>& results, double Sampled
   return values;
 }
 
-void AddPassAt(const std::map<std::string, BySample>& problems, const std::vector<int>& ks, Scores* scores) {
+void AddPassAt(const std::map<std::string, BySample>& problems, const std::vector<int>& ks,
+               Scores* scores) {
   for (int k : ks) {
     PassAt pass{k, 0, 0};
     for (const auto& [key, samples] : problems) {
       const int n = static_cast<int>(samples.size());
       if (n < k) continue;
-      const auto correct = std::count_if(samples.begin(), samples.end(), [](const auto& s) { return s.second->correct(); });
+      const auto correct = std::count_if(samples.begin(), samples.end(),
+                                         [](const auto& s) { return s.second->correct(); });
       pass.value += PassAtK(n, static_cast<int>(correct), k);
       ++pass.problems;
     }
@@ -75,7 +77,9 @@ Sampled ResultOf(const Row& row) {
 
 double FastP(const std::vector<double>& speedups, double p, int n) {
   if (n <= 0) return 0;
-  return static_cast<double>(std::count_if(speedups.begin(), speedups.end(), [p](double s) { return s > p; })) / n;
+  return static_cast<double>(
+             std::count_if(speedups.begin(), speedups.end(), [p](double s) { return s > p; })) /
+         n;
 }
 
 std::optional<double> GeometricMean(const std::vector<double>& values) {
@@ -97,7 +101,8 @@ double PassAtK(int n, int c, int k) {
   return 1 - none;
 }
 
-Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys, const ScoreOptions& options) {
+Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
+             const ScoreOptions& options) {
   Scores scores;
   const std::set<std::string> chosen(keys.begin(), keys.end());
   scores.problems = static_cast<int>(chosen.size());
@@ -116,7 +121,8 @@ Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
     const Row& row = *found->second.begin()->second;
     ++scores.outcomes[ToString(row.outcome)];
     scores.correct += row.correct() ? 1 : 0;
-    scores.own_kernels += row.correct() && row.evaluation && row.evaluation->own_kernel_share.value_or(0) > 0 ? 1 : 0;
+    scores.own_kernels +=
+        row.correct() && row.evaluation && row.evaluation->own_kernel_share.value_or(0) > 0 ? 1 : 0;
     scores.degenerate += WhyDegenerate(row).empty() ? 0 : 1;
     scores.estimated = scores.estimated || (row.evaluation && row.evaluation->estimated);
     first.push_back(ResultOf(row));
@@ -130,7 +136,8 @@ Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
   const std::vector<double> eager = Speedups(first, &Sampled::eager);
   for (double p : options.p) {
     // Whatever is correct counts for p = 0, timed or not.
-    const double share = scores.problems > 0 ? static_cast<double>(scores.correct) / scores.problems : 0;
+    const double share =
+        scores.problems > 0 ? static_cast<double>(scores.correct) / scores.problems : 0;
     scores.fast_p[NumberText(p)] = p == 0 ? share : FastP(deciding, p, scores.problems);
     scores.fast_p_eager[NumberText(p)] = p == 0 ? share : FastP(eager, p, scores.problems);
   }
@@ -144,7 +151,8 @@ Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
   return scores;
 }
 
-ScoreTable ScoreAll(const std::vector<Row>& rows, const std::vector<std::string>& keys, const ScoreOptions& options) {
+ScoreTable ScoreAll(const std::vector<Row>& rows, const std::vector<std::string>& keys,
+                    const ScoreOptions& options) {
   std::map<std::string, const Row*> first;
   for (const Row& row : rows) {
     const Row*& known = first[row.problem];
@@ -179,9 +187,11 @@ ScoreTable ScoreAll(const std::vector<Row>& rows, const std::vector<std::string>
 }
 
 Result<double> Figure(const Scores& scores, const std::string& name) {
-  const auto found = [](const std::optional<double>& value, const std::string& what) -> Result<double> {
+  const auto found = [](const std::optional<double>& value,
+                        const std::string& what) -> Result<double> {
     if (value) return *value;
-    return Fail(ErrorCode::kUsage, "There is no " + what + " to look at: no correct row has that time.");
+    return Fail(ErrorCode::kUsage,
+                "There is no " + what + " to look at: no correct row has that time.");
   };
   if (name == "correctness") return scores.fast_p.contains("0") ? scores.fast_p.at("0") : 0;
   if (name == "geomean") return found(scores.geomean_deciding, name);
@@ -191,39 +201,39 @@ Result<double> Figure(const Scores& scores, const std::string& name) {
     for (const PassAt& pass : scores.pass_at) {
       if (name == "pass@" + std::to_string(pass.k)) return pass.value;
     }
-    return Fail(ErrorCode::kUsage, "There is no " + name + ": no problem has that many samples, or --pass-k leaves it out.");
+    return Fail(
+        ErrorCode::kUsage,
+        "There is no " + name + ": no problem has that many samples, or --pass-k leaves it out.");
   }
   if (util::StartsWith(name, "fast_")) {
     const bool eager = util::EndsWith(name, "_eager");
     const std::string p = name.substr(5, name.size() - 5 - (eager ? 6 : 0));
     const auto& table = eager ? scores.fast_p_eager : scores.fast_p;
     if (const auto row = table.find(p); row != table.end()) return row->second;
-    return Fail(ErrorCode::kUsage, "There is no " + name + ": --fast-p does not name " + util::SanitiseLog(p, 40) + ".");
+    return Fail(ErrorCode::kUsage, "There is no " + name + ": --fast-p does not name " +
+                                       util::SanitiseLog(p, 40) + ".");
   }
-  return Fail(ErrorCode::kUsage, "There is no score \"" + util::SanitiseLog(name, 60) +
-                                     "\"; there are fast_P, fast_P_eager, correctness, geomean, geomean_eager, "
-                                     "geomean_compile and pass@K.");
+  return Fail(ErrorCode::kUsage,
+              "There is no score \"" + util::SanitiseLog(name, 60) +
+                  "\"; there are fast_P, fast_P_eager, correctness, geomean, geomean_eager, "
+                  "geomean_compile and pass@K.");
 }
 
 nlohmann::json ToJson(const Scores& scores) {
-  nlohmann::json json = {{"problems", scores.problems},
-                         {"rows", scores.rows},
-                         {"correct", scores.correct},
-                         {"own_kernels", scores.own_kernels},
-                         {"degenerate", scores.degenerate},
-                         {"outcomes", scores.outcomes},
-                         {"fast_p", scores.fast_p},
-                         {"fast_p_eager", scores.fast_p_eager},
-                         {"geomean_n", scores.geomean_n},
-                         {"failures", scores.problems - scores.correct},
-                         {"tokens", scores.tokens},
-                         {"seconds", scores.seconds},
-                         {"estimated", scores.estimated}};
-  for (const auto& [name, value] : {std::pair{"geomean", scores.geomean_deciding},
-                                    std::pair{"geomean_eager", scores.geomean_eager},
-                                    std::pair{"geomean_compile", scores.geomean_compile},
-                                    std::pair{"geomean_faster_only", scores.geomean_faster},
-                                    std::pair{"fast_1_best_of_samples", scores.best_of_samples_fast_1}}) {
+  nlohmann::json json = {
+      {"problems", scores.problems},     {"rows", scores.rows},
+      {"correct", scores.correct},       {"own_kernels", scores.own_kernels},
+      {"degenerate", scores.degenerate}, {"outcomes", scores.outcomes},
+      {"fast_p", scores.fast_p},         {"fast_p_eager", scores.fast_p_eager},
+      {"geomean_n", scores.geomean_n},   {"failures", scores.problems - scores.correct},
+      {"tokens", scores.tokens},         {"seconds", scores.seconds},
+      {"estimated", scores.estimated}};
+  for (const auto& [name, value] :
+       {std::pair{"geomean", scores.geomean_deciding},
+        std::pair{"geomean_eager", scores.geomean_eager},
+        std::pair{"geomean_compile", scores.geomean_compile},
+        std::pair{"geomean_faster_only", scores.geomean_faster},
+        std::pair{"fast_1_best_of_samples", scores.best_of_samples_fast_1}}) {
     if (value) json[name] = *value;
   }
   nlohmann::json passes = nlohmann::json::object();
@@ -235,10 +245,11 @@ nlohmann::json ToJson(const Scores& scores) {
 }
 
 nlohmann::json ToJson(const ScoreTable& table) {
-  nlohmann::json json = {{"all", ToJson(table.all)}, {"without_degenerate", ToJson(table.without_degenerate)}};
+  nlohmann::json json = {{"all", ToJson(table.all)},
+                         {"without_degenerate", ToJson(table.without_degenerate)}};
   for (const auto& [level, scores] : table.levels) {
-    json["levels"]["level" + std::to_string(level)] = {{"all", ToJson(scores.first)},
-                                                       {"without_degenerate", ToJson(scores.second)}};
+    json["levels"]["level" + std::to_string(level)] = {
+        {"all", ToJson(scores.first)}, {"without_degenerate", ToJson(scores.second)}};
   }
   return json;
 }

@@ -35,7 +35,8 @@ std::optional<int> IdOf(const std::string& name) { return Number(name.substr(0, 
 
 // 1 of "level1".
 std::optional<int> LevelOf(const std::string& folder) {
-  return util::StartsWith(folder, "level") ? Number(std::string_view(folder).substr(5)) : std::nullopt;
+  return util::StartsWith(folder, "level") ? Number(std::string_view(folder).substr(5))
+                                           : std::nullopt;
 }
 
 bool IsPlainName(const std::string& name) {
@@ -49,7 +50,8 @@ std::string KeyOf(int level, const std::string& name) {
   return level == 0 ? name : fmt::format("level{}/{}", level, name);
 }
 
-Problem Make(int level, int id, const std::string& name, std::string source, const std::string& path) {
+Problem Make(int level, int id, const std::string& name, std::string source,
+             const std::string& path) {
   Problem problem;
   problem.key = KeyOf(level, name);
   problem.level = level;
@@ -66,7 +68,8 @@ std::vector<fs::path> PythonFiles(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
-    if (entry.path().extension() == ".py" && name[0] != '_' && name[0] != '.') files.push_back(entry.path());
+    if (entry.path().extension() == ".py" && name[0] != '_' && name[0] != '.')
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -78,13 +81,15 @@ Result<void> ReadFolder(const fs::path& folder, int level, std::vector<Problem>*
     ++place;
     const std::string name = file.stem();
     if (!IsPlainName(name)) {
-      return Fail(ErrorCode::kUsage, file.string() + ": a problem's file name may hold letters, digits and "
-                                                     "._+- only. Rename it.");
+      return Fail(ErrorCode::kUsage, file.string() +
+                                         ": a problem's file name may hold letters, digits and "
+                                         "._+- only. Rename it.");
     }
     auto source = util::ReadFile(file, kMaxModelBytes);
     if (!source) return tl::unexpected(source.error());
     const int id = level == 0 ? place : IdOf(name).value_or(place);
-    problems->push_back(Make(level, id, name, std::move(*source), fs::absolute(file).lexically_normal()));
+    problems->push_back(
+        Make(level, id, name, std::move(*source), fs::absolute(file).lexically_normal()));
   }
   return {};
 }
@@ -108,8 +113,10 @@ Result<std::vector<Problem>> ReadFolders(const std::string& path, const std::set
   std::vector<Problem> problems;
   if (levels.empty()) {
     if (!wanted.empty()) {
-      return Fail(ErrorCode::kUsage, path + " has no folders level1, level2, ..., so --level chooses "
-                                            "nothing. Leave --level out, or name a KernelBench checkout.");
+      return Fail(ErrorCode::kUsage,
+                  path +
+                      " has no folders level1, level2, ..., so --level chooses "
+                      "nothing. Leave --level out, or name a KernelBench checkout.");
     }
     if (auto read = ReadFolder(path, 0, &problems); !read) return tl::unexpected(read.error());
     return problems;
@@ -120,7 +127,8 @@ Result<std::vector<Problem>> ReadFolders(const std::string& path, const std::set
   }
   for (const auto& [level, folder] : levels) {
     if (!wanted.empty() && !wanted.contains(level)) continue;
-    if (auto read = ReadFolder(folder, level, &problems); !read) return tl::unexpected(read.error());
+    if (auto read = ReadFolder(folder, level, &problems); !read)
+      return tl::unexpected(read.error());
   }
   return problems;
 }
@@ -128,13 +136,15 @@ Result<std::vector<Problem>> ReadFolders(const std::string& path, const std::set
 Result<Problem> ReadRecord(const std::string& line, const std::string& where) {
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   const auto bad = [&where](const std::string& what) {
-    return Fail(ErrorCode::kUsage, where + ": " + what +
-                                       " Every line is one object with \"level\", \"problem_id\", \"name\" and "
-                                       "\"code\".");
+    return Fail(ErrorCode::kUsage,
+                where + ": " + what +
+                    " Every line is one object with \"level\", \"problem_id\", \"name\" and "
+                    "\"code\".");
   };
   if (!json.is_object()) return bad("this is no JSON object.");
   for (const char* text : {"name", "code"}) {
-    if (!json.contains(text) || !json[text].is_string()) return bad(fmt::format("\"{}\" is no text.", text));
+    if (!json.contains(text) || !json[text].is_string())
+      return bad(fmt::format("\"{}\" is no text.", text));
   }
   for (const char* number : {"level", "problem_id"}) {
     if (!json.contains(number) || !json[number].is_number_integer() || json[number] < 0 ||
@@ -152,11 +162,13 @@ Result<std::vector<Problem>> ReadExport(const std::string& path, const std::set<
   auto text = util::ReadFile(path, kMaxExportBytes);
   if (!text) return tl::unexpected(text.error());
   if (util::StartsWith(*text, "PAR1")) {
-    return Fail(ErrorCode::kUsage,
-                path + " is a parquet file, which is not read here. Export it as JSONL, for example with\n"
-                       "  python3 -c \"import pandas,sys; pandas.read_parquet(sys.argv[1])"
-                       ".to_json(sys.argv[2], orient='records', lines=True)\" IN.parquet OUT.jsonl\n"
-                       "and give that file.");
+    return Fail(
+        ErrorCode::kUsage,
+        path +
+            " is a parquet file, which is not read here. Export it as JSONL, for example with\n"
+            "  python3 -c \"import pandas,sys; pandas.read_parquet(sys.argv[1])"
+            ".to_json(sys.argv[2], orient='records', lines=True)\" IN.parquet OUT.jsonl\n"
+            "and give that file.");
   }
   std::vector<Problem> problems;
   int number = 0;
@@ -185,7 +197,8 @@ Result<void> ApplyConstFile(const std::string& path, const std::set<int>& wanted
   if (!text) return tl::unexpected(text.error());
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const auto bad = [&path](const std::string& what) {
-    return Fail(ErrorCode::kUsage, path + ": " + what + " Write {\"PROBLEM\": {\"NAME\": VALUE, ...}, ...}.");
+    return Fail(ErrorCode::kUsage,
+                path + ": " + what + " Write {\"PROBLEM\": {\"NAME\": VALUE, ...}, ...}.");
   };
   if (!json.is_object()) return bad("this is no JSON object.");
   std::map<std::string, Problem*> by_name;
@@ -195,27 +208,31 @@ Result<void> ApplyConstFile(const std::string& path, const std::set<int>& wanted
     names.push_back(problem.name);
   }
   for (const auto& [name, consts] : json.items()) {
-    if (!consts.is_object()) return bad("\"" + util::SanitiseLog(name, 100) + "\" has no object of constants.");
+    if (!consts.is_object())
+      return bad("\"" + util::SanitiseLog(name, 100) + "\" has no object of constants.");
     const auto found = by_name.find(name);
     if (found == by_name.end()) {
       if (IsOfAnotherLevel(name, wanted)) continue;
-      return bad("no problem is called " + util::SanitiseLog(name, 100) + "." + util::DidYouMean(name, names));
+      return bad("no problem is called " + util::SanitiseLog(name, 100) + "." +
+                 util::DidYouMean(name, names));
     }
     for (const auto& [constant, value] : consts.items()) {
       if (!value.is_primitive() || value.is_null()) {
-        return bad(fmt::format("{} of {} is no number, truth value or text.", util::SanitiseLog(constant, 100),
-                               util::SanitiseLog(name, 100)));
+        return bad(fmt::format("{} of {} is no number, truth value or text.",
+                               util::SanitiseLog(constant, 100), util::SanitiseLog(name, 100)));
       }
-      found->second->consts[constant] = value.is_string()    ? value.get<std::string>()
-                                        : value.is_boolean() ? (value.get<bool>() ? "True" : "False")
-                                                             : value.dump();
+      found->second->consts[constant] = value.is_string() ? value.get<std::string>()
+                                        : value.is_boolean()
+                                            ? (value.get<bool>() ? "True" : "False")
+                                            : value.dump();
     }
   }
   return {};
 }
 
 // Whether the selection's text names this problem; `used` marks the pieces that did.
-bool Named(const Problem& problem, const std::vector<std::string>& pieces, std::vector<bool>* used) {
+bool Named(const Problem& problem, const std::vector<std::string>& pieces,
+           std::vector<bool>* used) {
   bool named = false;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::string piece(util::Trim(pieces[i]));
@@ -243,9 +260,10 @@ Result<void> Choose(const std::string& text, std::vector<Problem>* problems) {
   }
   for (size_t i = 0; i < pieces.size(); ++i) {
     if (used[i]) continue;
-    return Fail(ErrorCode::kUsage, fmt::format("--problems: no problem of the suite is {}.{} Write ids and ranges "
-                                               "(1-20,40) or names.",
-                                               util::SanitiseLog(pieces[i], 100), util::DidYouMean(pieces[i], names)));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--problems: no problem of the suite is {}.{} Write ids and ranges "
+                            "(1-20,40) or names.",
+                            util::SanitiseLog(pieces[i], 100), util::DidYouMean(pieces[i], names)));
   }
   *problems = std::move(chosen);
   return {};
@@ -257,8 +275,9 @@ Result<void> Shard(const std::string& text, std::vector<Problem>* problems) {
   const auto index = Number(text.substr(0, slash));
   const auto count = slash == std::string::npos ? std::nullopt : Number(text.substr(slash + 1));
   if (!index || !count || *index < 1 || *index > *count) {
-    return Fail(ErrorCode::kUsage, "--shard " + util::SanitiseLog(text, 60) +
-                                       " is not i/N with i from 1 to N. Write for example --shard 1/4.");
+    return Fail(ErrorCode::kUsage,
+                "--shard " + util::SanitiseLog(text, 60) +
+                    " is not i/N with i from 1 to N. Write for example --shard 1/4.");
   }
   std::vector<Problem> mine;
   for (size_t i = 0; i < problems->size(); ++i) {
@@ -286,30 +305,36 @@ Result<std::vector<Problem>> ReadSuite(const std::string& path, const Selection&
   if (auto set = ApplyConstFile(selection.const_file, selection.levels, &*problems); !set) {
     return tl::unexpected(set.error());
   }
-  if (auto chosen = Choose(selection.problems, &*problems); !chosen) return tl::unexpected(chosen.error());
-  if (auto sharded = Shard(selection.shard, &*problems); !sharded) return tl::unexpected(sharded.error());
+  if (auto chosen = Choose(selection.problems, &*problems); !chosen)
+    return tl::unexpected(chosen.error());
+  if (auto sharded = Shard(selection.shard, &*problems); !sharded)
+    return tl::unexpected(sharded.error());
   if (problems->empty()) {
-    return Fail(ErrorCode::kUsage, path + " has no problem of this selection: no .py file (names that begin "
-                                          "with _ are left out), no such level, or an empty shard.");
+    return Fail(ErrorCode::kUsage,
+                path +
+                    " has no problem of this selection: no .py file (names that begin "
+                    "with _ are left out), no such level, or an empty shard.");
   }
   return problems;
 }
 
-Result<std::map<std::string, std::vector<Sample>>> FindCandidates(const std::string& folder,
-                                                                  const std::vector<Problem>& problems,
-                                                                  std::vector<std::string>* unknown) {
+Result<std::map<std::string, std::vector<Sample>>> FindCandidates(
+    const std::string& folder, const std::vector<Problem>& problems,
+    std::vector<std::string>* unknown) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    return Fail(ErrorCode::kUsage, folder + " is no folder. --candidates takes a folder of .cu files.");
+    return Fail(ErrorCode::kUsage,
+                folder + " is no folder. --candidates takes a folder of .cu files.");
   }
   std::map<std::string, std::string> keys;  // a way to write it -> key
   for (const Problem& problem : problems) {
     keys[problem.key] = problem.key;
-    if (problem.level > 0) keys[fmt::format("level_{}_problem_{}", problem.level, problem.id)] = problem.key;
+    if (problem.level > 0)
+      keys[fmt::format("level_{}_problem_{}", problem.level, problem.id)] = problem.key;
   }
   std::map<std::string, std::vector<Sample>> found;
-  for (auto it = fs::recursive_directory_iterator(folder, error); it != fs::recursive_directory_iterator();
-       it.increment(error)) {
+  for (auto it = fs::recursive_directory_iterator(folder, error);
+       it != fs::recursive_directory_iterator(); it.increment(error)) {
     if (error) break;
     if (it->path().extension() != ".cu") continue;
     std::string name = fs::relative(it->path(), folder).replace_extension("");
@@ -329,14 +354,16 @@ Result<std::map<std::string, std::vector<Sample>>> FindCandidates(const std::str
       found[key->second].push_back(std::move(sample));
     }
   }
-  if (error) return Fail(ErrorCode::kEnvironment, "Could not read " + folder + ": " + error.message() + ".");
+  if (error)
+    return Fail(ErrorCode::kEnvironment, "Could not read " + folder + ": " + error.message() + ".");
   for (auto& [key, samples] : found) {
     std::sort(samples.begin(), samples.end(),
               [](const Sample& a, const Sample& b) { return a.number < b.number; });
     for (size_t i = 1; i < samples.size(); ++i) {
       if (samples[i].number != samples[i - 1].number) continue;
-      return Fail(ErrorCode::kUsage, fmt::format("{} and {} are both sample {} of {}. Rename one.", samples[i - 1].path,
-                                                 samples[i].path, samples[i].number, key));
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} and {} are both sample {} of {}. Rename one.",
+                              samples[i - 1].path, samples[i].path, samples[i].number, key));
     }
   }
   return found;

@@ -14,9 +14,9 @@
 namespace cudaagent::bench {
 
 struct Problem {
-  std::string key;   // "level1/3_Name", or "name" where there are no levels; unique, a relative path
-  int level = 0;     // 0 = none
-  int id = 0;        // the number in its name; without levels its place in the folder, from 1
+  std::string key;  // "level1/3_Name", or "name" where there are no levels; unique, a relative path
+  int level = 0;    // 0 = none
+  int id = 0;       // the number in its name; without levels its place in the folder, from 1
   std::string name;  // "3_Name"
   std::string path;  // of model.py; empty for an export's, whose `source` has yet to be written
   std::string source;
@@ -25,11 +25,12 @@ struct Problem {
 };
 
 struct Selection {
-  std::set<int> levels;     // empty = all
-  std::string problems;     // "1-20,40" by id, or names; empty = all
-  std::string shard;        // "i/N": every N-th of what is selected, from the i-th (1-based); empty = all
-  // A JSON file of constants by problem: {"softmax": {"dim": 64}}. Values are numbers, true, false, or
-  // texts that hold a Python literal. A name that no problem of the chosen levels has is an error.
+  std::set<int> levels;  // empty = all
+  std::string problems;  // "1-20,40" by id, or names; empty = all
+  std::string shard;  // "i/N": every N-th of what is selected, from the i-th (1-based); empty = all
+  // A JSON file of constants by problem: {"softmax": {"dim": 64}}. Values are numbers, true, false,
+  // or texts that hold a Python literal. A name that no problem of the chosen levels has is an
+  // error.
   std::string const_file;
 };
 
@@ -43,12 +44,13 @@ struct Sample {
   std::string path;
 };
 
-// The candidates of a folder by problem key, samples in order. A file is a problem's where it is named
+// The candidates of a folder by problem key, samples in order. A file is a problem's where it is
+// named
 //   level_1_problem_3_sample_0_kernel.cu          as KernelBench names its own
 //   level1/3_Name.cu, name.cu, and with several   level1/3_Name_sample_2.cu
 // `unknown` gets the files that belong to none of the problems.
-Result<std::map<std::string, std::vector<Sample>>> FindCandidates(const std::string& folder,
-                                                                  const std::vector<Problem>& problems,
-                                                                  std::vector<std::string>* unknown);
+Result<std::map<std::string, std::vector<Sample>>> FindCandidates(
+    const std::string& folder, const std::vector<Problem>& problems,
+    std::vector<std::string>* unknown);
 
 }  // namespace cudaagent::bench

@@ -21,7 +21,8 @@ std::string ScoresText(const ScoreTable& table);
 // RFC 4180, a header line, one line a row.
 std::string Csv(const std::vector<Row>& rows);
 
-// One field of it: quoted where it must be; a text that a spreadsheet would run as a formula gets a ' before it.
+// One field of it: quoted where it must be; a text that a spreadsheet would run as a formula gets a
+// ' before it.
 std::string CsvField(const std::string& text);
 
 }  // namespace cudaagent::bench

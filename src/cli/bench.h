@@ -48,8 +48,12 @@ struct BenchCommand {
   OutputFlags output;
 };
 
-// The devices of --device, one entry for each problem that runs at a time: gpu:0,gpu:1, all, or the CPU
-// device `jobs` times.
+// Begins or resumes the bench, writes its results and returns the exit code. `flags` are what it is
+// recorded with.
+int RunBench(BenchCommand& command, const store::FlagValues& flags);
+
+// The devices of --device, one entry for each problem that runs at a time: gpu:0,gpu:1, all, or the
+// CPU device `jobs` times.
 Result<std::vector<std::string>> BenchDevices(const std::string& wanted, int jobs);
 
 // What the gates ask for, read before anything runs. kUsage names what is wrong.
@@ -59,12 +63,14 @@ struct Gates {
 };
 Result<Gates> ReadGates(const BenchCommand& command);
 
-// Judges them. A row that is slower than before is measured again by `remeasure` before it counts; estimates
-// are not, for they would be the same.
-Result<bench::GateReport> JudgeGates(const BenchCommand& command, const Gates& gates, const bench::BenchFolder& folder,
-                                     const std::function<std::vector<bench::Row>(const std::vector<bench::Row>&)>& remeasure);
+// Judges them. A row that is slower than before is measured again by `remeasure` before it counts;
+// estimates are not, for they would be the same.
+Result<bench::GateReport> JudgeGates(
+    const BenchCommand& command, const Gates& gates, const bench::BenchFolder& folder,
+    const std::function<std::vector<bench::Row>(const std::vector<bench::Row>&)>& remeasure);
 
 // Prints the result of a bench and writes the files that were asked for.
-Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder& folder, const bench::GateReport& gates);
+Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder& folder,
+                          const bench::GateReport& gates);
 
 }  // namespace cudaagent::cli

@@ -12,7 +12,8 @@ namespace {
 std::vector<std::string> AllGpus(const evaluate::MachineView& machine) {
   size_t count = 0;
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", ignored)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", ignored)) {
     count += entry.is_directory(ignored) ? 1 : 0;
   }
   if (machine.cuda_visible_devices) {
@@ -35,8 +36,9 @@ Result<std::vector<std::string>> BenchDevices(const std::string& wanted, int job
   if (wanted == "all") {
     names = AllGpus(machine);
     if (names.empty()) {
-      return Fail(ErrorCode::kEnvironment, "--device all: this machine shows no NVIDIA GPU. Use --device cpu, or name "
-                                           "the GPUs: --device gpu:0,gpu:1.");
+      return Fail(ErrorCode::kEnvironment,
+                  "--device all: this machine shows no NVIDIA GPU. Use --device cpu, or name "
+                  "the GPUs: --device gpu:0,gpu:1.");
     }
   }
   std::vector<std::string> devices;
@@ -44,14 +46,17 @@ Result<std::vector<std::string>> BenchDevices(const std::string& wanted, int job
     auto choice = evaluate::ChooseDevice(std::string(util::Trim(name)), machine);
     if (!choice) return tl::unexpected(choice.error());
     if (std::find(devices.begin(), devices.end(), choice->device) != devices.end()) {
-      return Fail(ErrorCode::kUsage, "--device names " + choice->device +
-                                         " twice. A GPU takes one problem at a time; the CPU device takes --jobs N.");
+      return Fail(ErrorCode::kUsage,
+                  "--device names " + choice->device +
+                      " twice. A GPU takes one problem at a time; the CPU device takes --jobs N.");
     }
     devices.push_back(choice->device);
   }
   const bool cpu = std::find(devices.begin(), devices.end(), "cpu") != devices.end();
   if (cpu && devices.size() > 1) {
-    return Fail(ErrorCode::kUsage, "--device mixes the CPU device with GPUs: estimates and measurements do not compare.");
+    return Fail(
+        ErrorCode::kUsage,
+        "--device mixes the CPU device with GPUs: estimates and measurements do not compare.");
   }
   if (cpu) devices.assign(jobs, "cpu");
   return devices;

@@ -1,4 +1,5 @@
-// What a bench leaves behind: text or JSON on stdout, report.json in its folder, and the files that were asked for.
+// What a bench leaves behind: text or JSON on stdout, report.json in its folder, and the files that
+// were asked for.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -49,11 +50,16 @@ bench::ScoreTable TableOf(const BenchCommand& command, const bench::BenchFolder&
 
 const char* NameOf(bench::Change change) {
   switch (change) {
-    case bench::Change::kSame: return "same";
-    case bench::Change::kFaster: return "faster";
-    case bench::Change::kSlower: return "slower";
-    case bench::Change::kBroken: return "broken";
-    case bench::Change::kNotCompared: return "not_compared";
+    case bench::Change::kSame:
+      return "same";
+    case bench::Change::kFaster:
+      return "faster";
+    case bench::Change::kSlower:
+      return "slower";
+    case bench::Change::kBroken:
+      return "broken";
+    case bench::Change::kNotCompared:
+      return "not_compared";
   }
   return "not_compared";
 }
@@ -61,10 +67,14 @@ const char* NameOf(bench::Change change) {
 nlohmann::json ToJson(const bench::GateReport& gates) {
   nlohmann::json changes = nlohmann::json::array();
   for (const bench::ProblemChange& change : gates.changes) {
-    changes.push_back({{"problem", change.problem}, {"sample", change.sample}, {"change", NameOf(change.change)},
+    changes.push_back({{"problem", change.problem},
+                       {"sample", change.sample},
+                       {"change", NameOf(change.change)},
                        {"message", change.words}});
   }
-  return {{"failed", gates.failed()}, {"failures", gates.failures}, {"changes", std::move(changes)},
+  return {{"failed", gates.failed()},
+          {"failures", gates.failures},
+          {"changes", std::move(changes)},
           {"dismissed", gates.dismissed}};
 }
 
@@ -74,9 +84,9 @@ nlohmann::json ReportJson(const bench::BenchFolder& folder, const bench::ScoreTa
   nlohmann::json json = {{"schema", 1},
                          {"folder", folder.folder()},
                          {"suite", description.suite},
-                         {"mode", description.optimize                          ? "optimize"
+                         {"mode", description.optimize                      ? "optimize"
                                   : description.flags.contains("--results") ? "results"
-                                                                                : "candidates"},
+                                                                            : "candidates"},
                          {"started", description.started},
                          {"version", description.version},
                          {"arguments", description.arguments},
@@ -93,8 +103,8 @@ nlohmann::json ReportJson(const bench::BenchFolder& folder, const bench::ScoreTa
 }
 
 // Appends; other steps' words stay.
-Result<void> AppendSummary(const std::string& path, const std::vector<bench::Row>& rows, const bench::ScoreTable& table,
-                           const bench::GateReport& gates) {
+Result<void> AppendSummary(const std::string& path, const std::vector<bench::Row>& rows,
+                           const bench::ScoreTable& table, const bench::GateReport& gates) {
   std::error_code none;
   const auto before = std::filesystem::file_size(path, none);
   const size_t used = none ? 0 : static_cast<size_t>(before);
@@ -123,11 +133,13 @@ std::string GateText(const bench::GateReport& gates) {
   for (const bench::ProblemChange& change : gates.changes) {
     compared += change.change != bench::Change::kNotCompared ? 1 : 0;
     if (change.change == bench::Change::kSame) continue;
-    text += fmt::format("{}: {}: {}\n", change.regression() ? "regression" : NameOf(change.change), change.problem,
-                        change.words);
+    text += fmt::format("{}: {}: {}\n", change.regression() ? "regression" : NameOf(change.change),
+                        change.problem, change.words);
   }
   for (const std::string& line : gates.dismissed) text += "measured again: " + line + "\n";
-  if (!gates.changes.empty()) text += fmt::format("compared with before: {} of {} problems\n", compared, gates.changes.size());
+  if (!gates.changes.empty())
+    text +=
+        fmt::format("compared with before: {} of {} problems\n", compared, gates.changes.size());
   return text;
 }
 
@@ -139,9 +151,14 @@ Result<Gates> ReadGates(const BenchCommand& command) {
     auto requirement = bench::ParseRequirement(text);
     if (!requirement) return tl::unexpected(requirement.error());
     // A name that no score has is told before hours of work.
-    const auto known = bench::Figure(bench::Score({}, {}, {{std::atof(requirement->score.c_str() + std::min<size_t>(5, requirement->score.size()))}, {}}),
-                                     requirement->score);
-    if (!known && known.error().message.find("There is no score") == 0) return tl::unexpected(known.error());
+    const auto known =
+        bench::Figure(bench::Score({}, {},
+                                   {{std::atof(requirement->score.c_str() +
+                                               std::min<size_t>(5, requirement->score.size()))},
+                                    {}}),
+                      requirement->score);
+    if (!known && known.error().message.find("There is no score") == 0)
+      return tl::unexpected(known.error());
     gates.requirements.push_back(*requirement);
   }
   if (command.against.empty()) return gates;
@@ -151,18 +168,21 @@ Result<Gates> ReadGates(const BenchCommand& command) {
   return gates;
 }
 
-Result<bench::GateReport> JudgeGates(const BenchCommand& command, const Gates& gates, const bench::BenchFolder& folder,
-                                     const std::function<std::vector<bench::Row>(const std::vector<bench::Row>&)>& remeasure) {
+Result<bench::GateReport> JudgeGates(
+    const BenchCommand& command, const Gates& gates, const bench::BenchFolder& folder,
+    const std::function<std::vector<bench::Row>(const std::vector<bench::Row>&)>& remeasure) {
   bench::GateReport report;
   const bench::ScoreTable table = TableOf(command, folder, bench::Sorted(folder.rows()));
   for (const bench::Requirement& requirement : gates.requirements) {
     auto failure = bench::Check(requirement, table.all);
-    // A score that does not exist, such as the mean of no speedups, is below whatever is asked of it.
+    // A score that does not exist, such as the mean of no speedups, is below whatever is asked of
+    // it.
     if (!failure) failure = requirement.score + " is required, but " + failure.error().message;
     if (!failure->empty()) report.failures.push_back(*failure);
   }
   if (command.against.empty()) return report;
-  report.changes = bench::Against(gates.before, folder.rows(), Keys(folder.description()), command.margin);
+  report.changes =
+      bench::Against(gates.before, folder.rows(), Keys(folder.description()), command.margin);
   std::vector<bench::Row> slower;
   for (const bench::ProblemChange& change : report.changes) {
     if (change.change != bench::Change::kSlower) continue;
@@ -180,8 +200,10 @@ Result<bench::GateReport> JudgeGates(const BenchCommand& command, const Gates& g
       for (const bench::Row& before : gates.before) {
         if (before.problem != row.problem || before.sample != row.sample) continue;
         bench::ProblemChange second = bench::CompareRows(before, row, command.margin);
-        if (second.change != bench::Change::kSame && second.change != bench::Change::kFaster) continue;
-        report.dismissed.push_back(change.problem + ": at first " + change.words + "; then " + second.words);
+        if (second.change != bench::Change::kSame && second.change != bench::Change::kFaster)
+          continue;
+        report.dismissed.push_back(change.problem + ": at first " + change.words + "; then " +
+                                   second.words);
         change = std::move(second);
       }
     }
@@ -189,7 +211,8 @@ Result<bench::GateReport> JudgeGates(const BenchCommand& command, const Gates& g
   return report;
 }
 
-Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder& folder, const bench::GateReport& gates) {
+Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder& folder,
+                          const bench::GateReport& gates) {
   const std::vector<bench::Row> rows = bench::Sorted(folder.rows());
   const bench::ScoreTable table = TableOf(command, folder, rows);
   const std::string report = protocol::ToText(ReportJson(folder, table, rows, gates)) + "\n";
@@ -197,17 +220,24 @@ Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder&
        {std::pair{folder.folder() + "/report.json", report},
         std::pair{command.csv, command.csv.empty() ? "" : bench::Csv(rows)},
         std::pair{command.junit, command.junit.empty() ? "" : bench::Junit(rows, gates)},
-        std::pair{command.md, command.md.empty() ? "" : bench::Markdown(rows, table, gates, kMaxSummaryBytes)}}) {
+        std::pair{command.md, command.md.empty()
+                                  ? ""
+                                  : bench::Markdown(rows, table, gates, kMaxSummaryBytes)}}) {
     if (auto written = WriteTo(path, text); !written) return written;
   }
   if (!command.kernelbench_out.empty()) {
-    if (auto written = bench::WriteKernelBenchFiles(command.kernelbench_out, rows); !written) return written;
+    if (auto written = bench::WriteKernelBenchFiles(command.kernelbench_out, rows); !written)
+      return written;
   }
   if (IsSet("GITHUB_ACTIONS")) std::fputs(bench::Annotations(rows, gates).c_str(), stderr);
   if (IsSet("GITHUB_STEP_SUMMARY")) {
-    if (auto appended = AppendSummary(std::getenv("GITHUB_STEP_SUMMARY"), rows, table, gates); !appended) return appended;
+    if (auto appended = AppendSummary(std::getenv("GITHUB_STEP_SUMMARY"), rows, table, gates);
+        !appended)
+      return appended;
   }
-  return Print(command.output.json ? report : bench::RowsText(rows) + bench::ScoresText(table) + GateText(gates));
+  return Print(command.output.json
+                   ? report
+                   : bench::RowsText(rows) + bench::ScoresText(table) + GateText(gates));
 }
 
 }  // namespace cudaagent::cli

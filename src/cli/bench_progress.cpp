@@ -15,7 +15,8 @@ namespace {
 
 bool IsLiveTerminal() {
   const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb" && std::getenv("CI") == nullptr;
+  return isatty(STDERR_FILENO) == 1 && term != nullptr && std::string_view(term) != "dumb" &&
+         std::getenv("CI") == nullptr;
 }
 
 }  // namespace
@@ -42,8 +43,9 @@ void BenchProgress::OnRow(const bench::Row& row) {
   if (quiet_) return;
   Clear();
   const std::string sample = row.sample > 0 ? fmt::format(" sample {}", row.sample) : "";
-  const std::string line = fmt::format("[{}/{}] {}{}  {}  ({}{})\n", done_, total_, row.problem, sample,
-                                       bench::OutcomeText(row), util::FormatSeconds(row.seconds), Eta());
+  const std::string line =
+      fmt::format("[{}/{}] {}{}  {}  ({}{})\n", done_, total_, row.problem, sample,
+                  bench::OutcomeText(row), util::FormatSeconds(row.seconds), Eta());
   std::fputs(line.c_str(), stderr);
   shown_at_ = -1;
 }

@@ -1,4 +1,5 @@
-// What a person sees of a bench on stderr: a line for each row, and on a terminal a last line that lives.
+// What a person sees of a bench on stderr: a line for each row, and on a terminal a last line that
+// lives.
 #pragma once
 
 #include <string>

@@ -52,9 +52,12 @@ int RunReport(const ReportCommand& command) {
 
 Command AddReport(CLI::App& app) {
   auto command = std::make_shared<ReportCommand>();
-  CLI::App* sub = app.add_subcommand("report", "Write a run or a bench as one HTML file that needs no network");
-  sub->add_option("RUN", command->run, "A run's or a bench's folder, its name in runs/ or latest")->capture_default_str();
-  sub->add_option("-o,--out", command->out, "File to write; default report.html in the folder; - is stdout");
+  CLI::App* sub =
+      app.add_subcommand("report", "Write a run or a bench as one HTML file that needs no network");
+  sub->add_option("RUN", command->run, "A run's or a bench's folder, its name in runs/ or latest")
+      ->capture_default_str();
+  sub->add_option("-o,--out", command->out,
+                  "File to write; default report.html in the folder; - is stdout");
   return [command] { return RunReport(*command); };
 }
 

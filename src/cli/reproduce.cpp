@@ -14,18 +14,24 @@ constexpr double kMargin = 0.05;
 
 const char* NameOf(bench::Reproduction what) {
   switch (what) {
-    case bench::Reproduction::kConfirmed: return "confirmed";
-    case bench::Reproduction::kRefuted: return "refuted";
-    case bench::Reproduction::kNotComparable: return "not_comparable";
+    case bench::Reproduction::kConfirmed:
+      return "confirmed";
+    case bench::Reproduction::kRefuted:
+      return "refuted";
+    case bench::Reproduction::kNotComparable:
+      return "not_comparable";
   }
   return "not_comparable";
 }
 
 int ExitCodeOf(bench::Reproduction what) {
   switch (what) {
-    case bench::Reproduction::kConfirmed: return kExitOk;
-    case bench::Reproduction::kRefuted: return kExitGate;
-    case bench::Reproduction::kNotComparable: return kExitEnvironment;
+    case bench::Reproduction::kConfirmed:
+      return kExitOk;
+    case bench::Reproduction::kRefuted:
+      return kExitGate;
+    case bench::Reproduction::kNotComparable:
+      return kExitEnvironment;
   }
   return kExitEnvironment;
 }
@@ -56,8 +62,9 @@ int RunReproduce(const std::string& json_path, const EvalFlags& flags, const Out
                                {"message", verified.why},
                                {"recorded", protocol::ToJson(best->evaluation)},
                                {"evaluation", protocol::ToJson(*now)}};
-  auto printed = Print(output.json ? protocol::ToText(json) + "\n"
-                                   : words + ": " + verified.why + "\n" + report::EvaluationText(*now));
+  auto printed =
+      Print(output.json ? protocol::ToText(json) + "\n"
+                        : words + ": " + verified.why + "\n" + report::EvaluationText(*now));
   if (!printed) return Report(printed.error(), false);
   return ExitCodeOf(verified.what);
 }

@@ -7,8 +7,8 @@
 
 namespace cudaagent::cli {
 
-// Judges the kernel again by its recorded rules in a fresh worker and prints confirmed, refuted or not comparable:
-// exit 0, 5 or 6. Of `flags` the device and the timeouts count.
+// Judges the kernel again by its recorded rules in a fresh worker and prints confirmed, refuted or
+// not comparable: exit 0, 5 or 6. Of `flags` the device and the timeouts count.
 int RunReproduce(const std::string& json_path, const EvalFlags& flags, const OutputFlags& output);
 
 }  // namespace cudaagent::cli

@@ -32,11 +32,20 @@ std::string EscapeHtml(const std::string& text) {
   std::string escaped;
   for (const char c : util::SanitiseUtf8(text)) {
     switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
     }
   }
   return escaped;
@@ -49,12 +58,18 @@ void Put(nlohmann::json* json, const char* name, const std::optional<T>& value) 
 
 // What the overview needs: small, for all problems at once.
 nlohmann::json Summary(const PageProblem& problem) {
-  nlohmann::json json = {{"name", problem.name},       {"level", problem.level},     {"outcome", problem.outcome},
-                         {"message", problem.message}, {"estimated", problem.estimated},
-                         {"seconds", problem.seconds}, {"tokens", problem.tokens},   {"verdicts", problem.verdicts},
+  nlohmann::json json = {{"name", problem.name},
+                         {"level", problem.level},
+                         {"outcome", problem.outcome},
+                         {"message", problem.message},
+                         {"estimated", problem.estimated},
+                         {"seconds", problem.seconds},
+                         {"tokens", problem.tokens},
+                         {"verdicts", problem.verdicts},
                          {"attempts", problem.attempts.size()}};
   if (!problem.degenerate.empty()) json["degenerate"] = problem.degenerate;
-  if (problem.speedup) json["speedup"] = {problem.speedup->value, problem.speedup->low, problem.speedup->high};
+  if (problem.speedup)
+    json["speedup"] = {problem.speedup->value, problem.speedup->low, problem.speedup->high};
   Put(&json, "ms", problem.median_ms);
   Put(&json, "floor", problem.floor_ms);
   // [speedup or null, tokens so far, seconds so far] by attempt.
@@ -64,7 +79,8 @@ nlohmann::json Summary(const PageProblem& problem) {
   for (const PageAttempt& attempt : problem.attempts) {
     tokens += attempt.tokens;
     if (attempt.new_best && attempt.speedup) best = *attempt.speedup;
-    curve.push_back({best > 0 ? nlohmann::json(best) : nlohmann::json(), tokens, attempt.elapsed_s});
+    curve.push_back(
+        {best > 0 ? nlohmann::json(best) : nlohmann::json(), tokens, attempt.elapsed_s});
   }
   json["curve"] = std::move(curve);
   return json;
@@ -74,8 +90,8 @@ nlohmann::json Summary(const PageProblem& problem) {
 nlohmann::json Details(const PageProblem& problem) {
   nlohmann::json attempts = nlohmann::json::array();
   for (const PageAttempt& a : problem.attempts) {
-    nlohmann::json json = {{"n", a.number},     {"parent", a.parent},     {"origin", a.origin},
-                           {"note", a.note},    {"verdict", a.verdict},   {"message", a.message},
+    nlohmann::json json = {{"n", a.number},      {"parent", a.parent},     {"origin", a.origin},
+                           {"note", a.note},     {"verdict", a.verdict},   {"message", a.message},
                            {"best", a.new_best}, {"feedback", a.feedback}, {"source", a.source},
                            {"tokens", a.tokens}};
     Put(&json, "speedup", a.speedup);
@@ -100,7 +116,7 @@ PageProblem ProblemOf(const store::StoredRun& run) {
   problem.outcome = "incorrect";
   for (const store::StoredAttempt& stored : run.attempts) {
     const Attempt& attempt = stored.attempt;
-    const Evaluation& e = attempt.evaluation;
+    const Evaluation& e = attempt.judgement();
     PageAttempt each;
     each.number = attempt.number;
     each.parent = attempt.parent;
@@ -110,7 +126,8 @@ PageProblem ProblemOf(const store::StoredRun& run) {
     each.message = e.message;
     each.feedback = attempt.feedback;
     each.source = attempt.candidate.source;
-    if (const auto speedup = reward::DecidingSpeedup(e); speedup && e.verdict == Verdict::kOk) each.speedup = speedup->value;
+    if (const auto speedup = reward::DecidingSpeedup(e); speedup && e.verdict == Verdict::kOk)
+      each.speedup = speedup->value;
     if (e.candidate) each.median_ms = e.candidate->median_ms;
     each.new_best = stored.new_best;
     each.tokens = attempt.usage.total_tokens();
@@ -120,7 +137,7 @@ PageProblem ProblemOf(const store::StoredRun& run) {
     problem.attempts.push_back(std::move(each));
   }
   if (const store::StoredAttempt* best = run.best()) {
-    const Evaluation& e = best->attempt.evaluation;
+    const Evaluation& e = best->attempt.judgement();
     problem.outcome = "correct";
     problem.message = e.message;
     problem.degenerate = e.degenerate;
@@ -129,7 +146,7 @@ PageProblem ProblemOf(const store::StoredRun& run) {
     problem.floor_ms = e.floor_ms;
     problem.estimated = e.estimated;
   } else if (!run.attempts.empty()) {
-    problem.message = run.attempts.back().attempt.evaluation.message;
+    problem.message = run.attempts.back().attempt.judgement().message;
   }
   return problem;
 }
@@ -144,10 +161,11 @@ Page PageOfRun(const store::StoredRun& run) {
                 {"ended", run.stopped.empty() ? "not yet" : run.stopped},
                 {"cudaagent", run.description.version}};
   if (!run.attempts.empty()) {
-    const Evaluation& e = run.attempts.back().attempt.evaluation;
+    const Evaluation& e = run.attempts.back().attempt.judgement();
     page.facts.emplace_back("device", e.device.name + " (" + e.device.arch + ")");
-    page.facts.emplace_back("rules", fmt::format("precision {}, tolerance {}, {} decides", e.protocol.precision,
-                                                 e.protocol.tier, e.protocol.baseline));
+    page.facts.emplace_back(
+        "rules", fmt::format("precision {}, tolerance {}, {} decides", e.protocol.precision,
+                             e.protocol.tier, e.protocol.baseline));
   }
   page.problems.push_back(std::move(problem));
   return page;
@@ -155,7 +173,8 @@ Page PageOfRun(const store::StoredRun& run) {
 
 std::string Html(const Page& page) {
   const auto& files = EmbeddedPage();
-  nlohmann::json overview = {{"title", page.title}, {"scores", page.scores}, {"problems", nlohmann::json::array()}};
+  nlohmann::json overview = {
+      {"title", page.title}, {"scores", page.scores}, {"problems", nlohmann::json::array()}};
   for (const auto& [name, value] : page.facts) overview["facts"].push_back({name, value});
   std::string details;
   for (size_t i = 0; i < page.problems.size(); ++i) {
@@ -171,8 +190,8 @@ std::string Html(const Page& page) {
   Replace(&html, "{{script}}", files.at("charts.js") + files.at("report.js"));
   const size_t at = html.find("{{data}}");
   if (at == std::string::npos) throw FatalError("the report's page has no {{data}}");
-  return html.substr(0, at) + "<script type=\"application/json\" id=\"overview\">" + ScriptJson(overview) + "</script>\n" +
-         details + html.substr(at + 8);
+  return html.substr(0, at) + "<script type=\"application/json\" id=\"overview\">" +
+         ScriptJson(overview) + "</script>\n" + details + html.substr(at + 8);
 }
 
 }  // namespace cudaagent::report

@@ -1,5 +1,6 @@
-// A run or a bench as one HTML file that needs no network: docs/report.md. What comes from problems, candidates,
-// models and logs is data inside of script tags, with every < escaped, and reaches the page as text alone.
+// A run or a bench as one HTML file that needs no network: docs/bench.md. What comes from
+// problems, candidates, models and logs is data inside of script tags, with every < escaped, and
+// reaches the page as text alone.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct PageAttempt {
 };
 
 struct PageProblem {
-  std::string name;     // "level1/3_Name"
+  std::string name;  // "level1/3_Name"
   int level = 0;
   std::string outcome;  // "correct", "incorrect", ...
   std::string message;
@@ -42,7 +43,7 @@ struct PageProblem {
 struct Page {
   std::string title;
   std::vector<std::pair<std::string, std::string>> facts;  // "device" -> "NVIDIA H200"
-  std::vector<std::vector<std::string>> scores;            // a table, its first row the header; empty = none
+  std::vector<std::vector<std::string>> scores;  // a table, its first row the header; empty = none
   std::vector<PageProblem> problems;
 };
 

@@ -14,7 +14,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kHostile = "]]> <script>alert(1)</script> & \"x\" \x1b[31m\x01 | `rm` @all\n::error::%0A";
+const std::string kHostile =
+    "]]> <script>alert(1)</script> & \"x\" \x1b[31m\x01 | `rm` @all\n::error::%0A";
 
 std::vector<Row> Mixed() {
   Row hack = Measured("hack", 1);
@@ -37,7 +38,9 @@ ScoreTable Table(const std::vector<Row>& rows) {
 
 TEST(CiTest, JunitCountsFailuresErrorsAndSkipped) {
   const std::string xml = Junit(Mixed(), {});
-  EXPECT_THAT(xml, HasSubstr(R"(<testsuite name="problems" tests="7" failures="3" errors="2" skipped="1")"));
+  EXPECT_THAT(
+      xml,
+      HasSubstr(R"(<testsuite name="problems" tests="7" failures="3" errors="2" skipped="1")"));
   EXPECT_THAT(xml, HasSubstr("<failure type=\"hack\""));
   EXPECT_THAT(xml, HasSubstr("<failure type=\"timeout\" message=\"late\"/>"));
   EXPECT_THAT(xml, HasSubstr("<error type=\"problem_failed\" message=\"model.py, line 3: no.\"/>"));
@@ -69,7 +72,8 @@ TEST(CiTest, MarkdownHoldsNoMarkupOfOthers) {
 
 TEST(CiTest, MarkdownStaysBelowItsCapAndSaysWhatIsLeftOut) {
   std::vector<Row> rows;
-  for (int i = 0; i < 3000; ++i) rows.push_back(Failed("p" + std::to_string(i), Outcome::kIncorrect, kHostile));
+  for (int i = 0; i < 3000; ++i)
+    rows.push_back(Failed("p" + std::to_string(i), Outcome::kIncorrect, kHostile));
   const std::string md = Markdown(rows, Table(rows), {}, 64 << 10);
   EXPECT_LT(md.size(), size_t{64} << 10);
   EXPECT_THAT(md, HasSubstr("more rows do not fit here"));
@@ -90,7 +94,8 @@ TEST(CiTest, CsvQuotesAndDisarmsFormulas) {
   EXPECT_EQ(CsvField("plain"), "plain");
   EXPECT_EQ(CsvField("a,\"b\""), "\"a,\"\"b\"\"\"");
   EXPECT_EQ(CsvField("=cmd()"), "'=cmd()");
-  const std::string csv = Csv({Measured("good", 2), Failed("w", Outcome::kIncorrect, "line\nbreak")});
+  const std::string csv =
+      Csv({Measured("good", 2), Failed("w", Outcome::kIncorrect, "line\nbreak")});
   EXPECT_THAT(csv, HasSubstr("good,0,0,good,0,correct,ok,2,"));
   EXPECT_THAT(csv, HasSubstr("\"line\nbreak\""));
 }

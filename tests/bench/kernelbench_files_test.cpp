@@ -52,7 +52,8 @@ class KernelBenchFilesTest : public testing::Test {
 };
 
 TEST_F(KernelBenchFilesTest, ScoresAnEvaluatorsResults) {
-  auto eager = ReadBaselineTimes(File("eager.json", R"({"level1": {"1_P.py": {"mean": 3.0}, "3_P.py": {"mean": 4.0}},
+  auto eager = ReadBaselineTimes(
+      File("eager.json", R"({"level1": {"1_P.py": {"mean": 3.0}, "3_P.py": {"mean": 4.0}},
                                                        "level2": {"1_P.py": {"mean": 9.0}}})"));
   ASSERT_TRUE(eager) << eager.error().message;
   int unknown = 0;
@@ -62,11 +63,12 @@ TEST_F(KernelBenchFilesTest, ScoresAnEvaluatorsResults) {
   ASSERT_EQ(rows->size(), 4u);
   const Scores s = Score(*rows, {"level1/1_P", "level1/2_P", "level1/3_P"}, {});
   EXPECT_NEAR(s.fast_p.at("0"), 2.0 / 3, 1e-12);
-  EXPECT_NEAR(s.fast_p.at("1"), 1.0 / 3, 1e-12);   // 1.5x; 0.8x is not
-  EXPECT_NEAR(s.fast_p.at("1.5"), 0, 1e-12);       // strict
+  EXPECT_NEAR(s.fast_p.at("1"), 1.0 / 3, 1e-12);  // 1.5x; 0.8x is not
+  EXPECT_NEAR(s.fast_p.at("1.5"), 0, 1e-12);      // strict
   EXPECT_NEAR(*s.geomean_eager, std::sqrt(1.5 * 0.8), 1e-12);
   EXPECT_EQ((*rows)[2].evaluation->verdict, Verdict::kCompileFailed);
   EXPECT_EQ((*rows)[2].message, "error: expected ;");
+  EXPECT_FALSE(s.estimated);
 }
 
 TEST_F(KernelBenchFilesTest, RefusesWhatIsNotTheirs) {
@@ -77,7 +79,8 @@ TEST_F(KernelBenchFilesTest, RefusesWhatIsNotTheirs) {
   std::vector<Problem> two_levels = Three();
   two_levels.push_back(two_levels[0]);
   two_levels.back().level = 2;
-  EXPECT_THAT(ReadEvalResults(File("d.json", "{}"), two_levels, {}, {}, &unknown).error().message, HasSubstr("--level"));
+  EXPECT_THAT(ReadEvalResults(File("d.json", "{}"), two_levels, {}, {}, &unknown).error().message,
+              HasSubstr("--level"));
 }
 
 TEST_F(KernelBenchFilesTest, WhatIsWrittenScoresTheSameWhenReadBack) {

@@ -7,7 +7,8 @@
 
 namespace cudaagent::bench {
 
-// A correct row as measured on a GPU: `ms` with a 95 % interval of +-`half` of it, eager at 4 ms exactly.
+// A correct row as measured on a GPU: `ms` with a 95 % interval of +-`half` of it, eager at 4 ms
+// exactly.
 inline Row Measured(const std::string& key, double ms, double half = 0.001) {
   Row row;
   row.problem = row.name = key;

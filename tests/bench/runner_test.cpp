@@ -26,7 +26,8 @@ class RunnerTest : public testing::Test {
     options_.problem_timeout_s = 30;
   }
   // What a child does is its problem's name.
-  static void Work(const Task& task, const std::string& device, const std::function<void(Row)>& emit) {
+  static void Work(const Task& task, const std::string& device,
+                   const std::function<void(Row)>& emit) {
     const std::string& what = task.problem.name;
     for (const Sample& sample : task.samples) {
       Row row = RowOf(task.problem, sample.number);
@@ -60,9 +61,10 @@ class RunnerTest : public testing::Test {
     }
     RunnerCallbacks callbacks;
     callbacks.work = Work;
-    callbacks.salvage = [](const Task& task, const Sample& sample, Cause cause, const std::string& words) {
+    callbacks.salvage = [](const Task& task, const Sample& sample, Cause cause,
+                           const std::string& words) {
       Row row = RowOf(task.problem, sample.number);
-      row.outcome = cause == Cause::kTimeout ? Outcome::kTimedOut
+      row.outcome = cause == Cause::kTimeout  ? Outcome::kTimedOut
                     : cause == Cause::kMemory ? Outcome::kProblemFailed
                                               : Outcome::kInfraError;
       row.message = words;
@@ -91,7 +93,8 @@ TEST_F(RunnerTest, AChildThatThrowsCrashesOrExitsGetsItsRowAndTheOthersTheirs) {
   EXPECT_FALSE(end.error.has_value());
   for (const auto& [name, count] : count_) EXPECT_EQ(count, 1) << name;
   ASSERT_EQ(rows_.size(), 6u);
-  for (const char* name : {"fine", "noisy", "good"}) EXPECT_EQ(rows_[name].outcome, Outcome::kCorrect) << name;
+  for (const char* name : {"fine", "noisy", "good"})
+    EXPECT_EQ(rows_[name].outcome, Outcome::kCorrect) << name;
   EXPECT_EQ(rows_["throws"].message, "Internal error: a bug");
   EXPECT_THAT(rows_["crashes"].message, HasSubstr("SIGABRT"));
   EXPECT_THAT(rows_["exits"].message, HasSubstr("exited with status 0"));

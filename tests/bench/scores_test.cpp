@@ -56,7 +56,8 @@ TEST(ScoresTest, GeometricMeanLeavesOutWhatHasNoLogarithm) {
 
 TEST(ScoresTest, FourProblemsByHand) {
   // a 2.0x, b 0.5x, c wrong, d without a row.
-  const Scores s = Score({Correct("a", 2), Correct("b", 0.5), Wrong("c")}, {"a", "b", "c", "d"}, {});
+  const Scores s =
+      Score({Correct("a", 2), Correct("b", 0.5), Wrong("c")}, {"a", "b", "c", "d"}, {});
   EXPECT_EQ(s.problems, 4);
   EXPECT_EQ(s.correct, 2);
   EXPECT_EQ(s.outcomes.at("no_row"), 1);
@@ -72,8 +73,8 @@ TEST(ScoresTest, FourProblemsByHand) {
 }
 
 TEST(ScoresTest, TheFirstSampleDecidesAndAllCountForPassAtK) {
-  const std::vector<Row> rows = {Wrong("a", 0), Correct("a", 3, 1), Correct("b", 1.5, 0), Correct("b", 0.5, 1),
-                                 Correct("b", 9, 2)};
+  const std::vector<Row> rows = {Wrong("a", 0), Correct("a", 3, 1), Correct("b", 1.5, 0),
+                                 Correct("b", 0.5, 1), Correct("b", 9, 2)};
   const Scores s = Score(rows, {"a", "b"}, {});
   EXPECT_DOUBLE_EQ(s.fast_p.at("1"), 0.5);
   EXPECT_DOUBLE_EQ(*s.best_of_samples_fast_1, 1);

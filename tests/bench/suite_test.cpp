@@ -38,7 +38,8 @@ class SuiteTest : public testing::Test {
     return problems ? "" : problems.error().message;
   }
   void KernelBench(const std::string& below = "") {
-    for (const char* name : {"level1/1_One.py", "level1/2_Two.py", "level1/10_Ten.py", "level2/1_Uno.py"}) {
+    for (const char* name :
+         {"level1/1_One.py", "level1/2_Two.py", "level1/10_Ten.py", "level2/1_Uno.py"}) {
       File(below + name, name);
     }
     File(below + "level1/__init__.py", "");
@@ -50,7 +51,8 @@ class SuiteTest : public testing::Test {
 
 TEST_F(SuiteTest, ReadsLevelsInOrderOfNumbers) {
   KernelBench();
-  EXPECT_THAT(Keys({}), ElementsAre("level1/1_One", "level1/2_Two", "level1/10_Ten", "level2/1_Uno"));
+  EXPECT_THAT(Keys({}),
+              ElementsAre("level1/1_One", "level1/2_Two", "level1/10_Ten", "level2/1_Uno"));
   Selection second;
   second.levels = {2};
   EXPECT_THAT(Keys(second), ElementsAre("level2/1_Uno"));
@@ -74,18 +76,19 @@ TEST_F(SuiteTest, ReadsAFolderWithoutLevels) {
   EXPECT_EQ((*problems)[0].id, 1);
   EXPECT_EQ((*problems)[0].level, 0);
   // sha256 of "a".
-  EXPECT_EQ((*problems)[0].sha256, "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb");
+  EXPECT_EQ((*problems)[0].sha256,
+            "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb");
   Selection level;
   level.levels = {1};
   EXPECT_THAT(Complaint(level), HasSubstr("Leave --level out"));
 }
 
 TEST_F(SuiteTest, ReadsAJsonlExport) {
-  const std::string path = File("export.jsonl",
-                                R"({"level": 1, "problem_id": 7, "name": "7_Seven", "code": "x = 1"})"
-                                "\n\n"
-                                R"({"level": 1, "problem_id": 3, "name": "3_Three.py", "code": "y = 2"})"
-                                "\n");
+  const std::string path =
+      File("export.jsonl", R"({"level": 1, "problem_id": 7, "name": "7_Seven", "code": "x = 1"})"
+                           "\n\n"
+                           R"({"level": 1, "problem_id": 3, "name": "3_Three.py", "code": "y = 2"})"
+                           "\n");
   auto problems = ReadSuite(path, {});
   ASSERT_TRUE(problems) << problems.error().message;
   ASSERT_EQ(problems->size(), 2u);
@@ -138,10 +141,12 @@ TEST_F(SuiteTest, ShardsAreDisjointAndTogetherTheWhole) {
 TEST_F(SuiteTest, AConstFileGivesEachProblemItsConstants) {
   File("a.py", "a");
   Selection selection;
-  selection.const_file = File("small.json", R"({"a": {"n": 4, "text": "'x'", "on": true, "f": 0.5}})");
+  selection.const_file =
+      File("small.json", R"({"a": {"n": 4, "text": "'x'", "on": true, "f": 0.5}})");
   auto problems = ReadSuite(temp_.path(), selection);
   ASSERT_TRUE(problems) << problems.error().message;
-  const std::map<std::string, std::string> expected = {{"n", "4"}, {"text", "'x'"}, {"on", "True"}, {"f", "0.5"}};
+  const std::map<std::string, std::string> expected = {
+      {"n", "4"}, {"text", "'x'"}, {"on", "True"}, {"f", "0.5"}};
   EXPECT_EQ((*problems)[0].consts, expected);
   selection.const_file = File("bad.json", R"({"aa": {}})");
   EXPECT_THAT(Complaint(selection), HasSubstr("no problem is called aa"));
@@ -172,7 +177,8 @@ TEST_F(SuiteTest, FindsCandidatesByKernelBenchsNamesAndByOurs) {
   EXPECT_THAT(unknown[0], HasSubstr("other.cu"));
 
   File("c/level1/2_Two.cu", "");  // sample 0 again
-  EXPECT_THAT(FindCandidates(temp_.path() + "/c", *problems, &unknown).error().message, HasSubstr("both sample 0"));
+  EXPECT_THAT(FindCandidates(temp_.path() + "/c", *problems, &unknown).error().message,
+              HasSubstr("both sample 0"));
   EXPECT_FALSE(FindCandidates(temp_.path() + "/none", *problems, &unknown));
 }
 
@@ -188,7 +194,8 @@ TEST(OwnProblemsTest, SmallJsonSaysWhatTheDocstringsSay) {
   for (const Problem& problem : *problems) {
     const std::string head = problem.source.substr(0, problem.source.find("import torch"));
     std::map<std::string, std::string> told;
-    for (std::sregex_iterator it(head.begin(), head.end(), flag), end; it != end; ++it) told[(*it)[1]] = (*it)[2];
+    for (std::sregex_iterator it(head.begin(), head.end(), flag), end; it != end; ++it)
+      told[(*it)[1]] = (*it)[2];
     EXPECT_FALSE(told.empty()) << problem.key;
     EXPECT_EQ(problem.consts, told) << problem.key;
   }

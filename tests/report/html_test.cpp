@@ -17,7 +17,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kHostile = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)> {{data}} {{script}}";
+const std::string kHostile =
+    "</script><script>document.title='owned'</script><img src=x onerror=alert(1)> {{data}} "
+    "{{script}}";
 
 PageProblem Problem(const std::string& name, int attempts, const std::string& filler) {
   PageProblem problem;
@@ -53,7 +55,8 @@ PageProblem Problem(const std::string& name, int attempts, const std::string& fi
 TEST(HtmlTest, NothingOfACandidateBecomesMarkup) {
   PageProblem problem = Problem("p", 2, "");
   problem.message = kHostile;
-  problem.attempts[1].source = problem.attempts[1].feedback = problem.attempts[1].message = kHostile;
+  problem.attempts[1].source = problem.attempts[1].feedback = problem.attempts[1].message =
+      kHostile;
   Page page;
   page.title = kHostile;
   page.facts = {{"model", kHostile}};
@@ -78,19 +81,21 @@ TEST(HtmlTest, NamesNothingToFetch) {
 class ChromiumTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* path : {"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"}) {
+    for (const char* path :
+         {"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"}) {
       if (access(path, X_OK) == 0) browser_ = path;
     }
-    if (browser_.empty()) GTEST_SKIP() << "no Chromium here: apt-get install --no-install-recommends chromium";
+    if (browser_.empty())
+      GTEST_SKIP() << "no Chromium here: apt-get install --no-install-recommends chromium";
     temp_ = std::move(*util::TempDir::Create("page"));
   }
   // The page's DOM once its scripts have run.
   std::string Open(const std::string& html) {
     const std::string path = temp_.path() + "/page.html";
     EXPECT_TRUE(util::WriteFileAtomic(path, html));
-    const test::Finished run =
-        test::RunProgram({browser_, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                          "--user-data-dir=" + temp_.path() + "/profile", "--dump-dom", "file://" + path});
+    const test::Finished run = test::RunProgram(
+        {browser_, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--user-data-dir=" + temp_.path() + "/profile", "--dump-dom", "file://" + path});
     EXPECT_EQ(run.exit_code, 0) << run.err.substr(0, 2000);
     return run.out;
   }
@@ -105,11 +110,14 @@ TEST_F(ChromiumTest, OpensAProblemItsAttemptsAndTheirDifference) {
   const std::string dom = Open(Html(page) +
                                "<script>document.querySelector('#table td button').click();"
                                "const all = () => document.querySelectorAll('details:not([open])');"
-                               "for (let i = 0; i < 3; ++i) for (const d of all()) { d.open = true; d.dispatchEvent(new Event('toggle')); }"
+                               "for (let i = 0; i < 3; ++i) for (const d of all()) { d.open = "
+                               "true; d.dispatchEvent(new Event('toggle')); }"
                                "</script>");
   EXPECT_THAT(dom, HasSubstr("2 of 2 problems"));
   EXPECT_THAT(dom, HasSubstr("aria-expanded=\"true\""));
-  EXPECT_THAT(dom, HasSubstr("<span class=\"cut\">- line of 0</span><span class=\"add\">+ line of 1</span>"));
+  EXPECT_THAT(
+      dom,
+      HasSubstr("<span class=\"cut\">- line of 0</span><span class=\"add\">+ line of 1</span>"));
   EXPECT_THAT(dom, HasSubstr("Try harder."));
   EXPECT_THAT(dom, HasSubstr("<title>two problems"));
   EXPECT_THAT(dom, Not(HasSubstr("<img")));
@@ -117,9 +125,11 @@ TEST_F(ChromiumTest, OpensAProblemItsAttemptsAndTheirDifference) {
 
 TEST_F(ChromiumTest, AWholeKernelBenchWithFiftyAttemptsEachIsThereWithinASecond) {
   std::string filler;
-  for (int i = 0; i < 60; ++i) filler += "  if (threadIdx.x < " + std::to_string(i) + ") y[i] = x[i] * factor;\n";
+  for (int i = 0; i < 60; ++i)
+    filler += "  if (threadIdx.x < " + std::to_string(i) + ") y[i] = x[i] * factor;\n";
   Page page{"large", {}, {}, {}};
-  for (int i = 0; i < 250; ++i) page.problems.push_back(Problem("level1/" + std::to_string(i), 50, filler));
+  for (int i = 0; i < 250; ++i)
+    page.problems.push_back(Problem("level1/" + std::to_string(i), 50, filler));
   const std::string dom = Open(Html(page));
   std::smatch ready;
   const std::string start = dom.substr(0, 2000);

@@ -91,7 +91,7 @@ std::string SummaryText(const search::Outcome& outcome, const std::string& folde
   const Evaluation& judgement = best.judgement();
   text += Standing(best);
   const auto speedup = reward::DecidingSpeedup(judgement);
-  if (speedup && speedup->value <= 1) {
+  if (speedup && speedup->value <= 1 && !judgement.estimated) {
     text += "nothing was faster than " + judgement.protocol.baseline +
             ": this is the best of what is correct, no gain\n";
   }

@@ -49,7 +49,7 @@ TEST_F(CompletionTest, BashOffersCommandsFlagsAndTheirValues) {
   EXPECT_EQ(Bash({"optimize", "m.py", "--atte"}), Words({"--attempts"}));
   EXPECT_EQ(Bash({"eval", "--dtype", "b"}), Words({"bfloat16"}));
   EXPECT_EQ(Bash({"eval", "--dtype", "=", "float1"}), Words({"float16"}));
-  EXPECT_EQ(Bash({"eval", "--baseline", "="}), Words({"compile", "eager"}));
+  EXPECT_EQ(Bash({"eval", "--baseline", "="}), Words({"best", "compile", "eager"}));
   EXPECT_EQ(Bash({"completion", ""}), Words({"bash", "fish", "zsh"}));
   EXPECT_EQ(Bash({"cache", "gc", "--dry"}), Words({"--dry-run"}));
   EXPECT_EQ(Bash({"optimize", "--log-l"}), Words({"--log-level"}));  // a flag of all commands

@@ -168,7 +168,7 @@ TEST_F(ChildTest, RefusesAnotherProtocolVersion) {
   const Result<protocol::Hello> hello = Start("wrong_version");
   ASSERT_FALSE(hello);
   EXPECT_THAT(hello.error().message,
-              HasSubstr("speaks protocol version 7, this program speaks 1. Build and install the "
+              HasSubstr("speaks protocol version 7, this program speaks 2. Build and install the "
                         "three programs together."));
 }
 

@@ -7,6 +7,7 @@
 
 #include "bench/quality.h"
 #include "bench/text.h"
+#include "report/html.h"
 #include "util/text.h"
 
 namespace cudaagent::bench {
@@ -167,28 +168,8 @@ bool GateReport::failed() const {
 }
 
 std::string EscapeXml(const std::string& text) {
-  std::string escaped;
-  for (const char c : util::SanitiseLog(text, size_t{1} << 20)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\n':
-        escaped += "&#10;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
+  std::string escaped = report::EscapeMarkup(util::SanitiseLog(text, size_t{1} << 20));
+  for (size_t at = 0; (at = escaped.find('\n', at)) != std::string::npos;) escaped.replace(at, 1, "&#10;");
   // Two code points that UTF-8 can say and XML cannot.
   for (const char* none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
     for (size_t at; (at = escaped.find(none)) != std::string::npos;) escaped.replace(at, 3, "?");

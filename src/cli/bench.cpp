@@ -33,32 +33,6 @@ store::FlagValues RecordedFlags(const CLI::App& sub) {
   return flags;
 }
 
-void AddSearchFlags(CLI::App& sub, BenchCommand& command) {
-  sub.add_option("-n,--attempts", command.limits.attempts,
-                 "Proposals to evaluate, for each problem")
-      ->envname("CUDAAGENT_ATTEMPTS")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub.add_option("--patience", command.limits.patience,
-                 "Stop after this many without a new best; 0 = never")
-      ->envname("CUDAAGENT_PATIENCE")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub.add_option("--target-speedup", command.target_speedup,
-                 "Stop at this speedup over the deciding baseline")
-      ->envname("CUDAAGENT_TARGET_SPEEDUP")
-      ->check(Within(0.001, 1e6));
-  sub.add_option("--max-time", command.max_time,
-                 "Start no proposal for a problem after this: 90s, 10m, 2h")
-      ->envname("CUDAAGENT_MAX_TIME");
-  sub.add_option("--max-tokens-total", command.max_tokens_total,
-                 "Tokens that each problem's questions and answers may have")
-      ->envname("CUDAAGENT_MAX_TOKENS_TOTAL")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
-  sub.add_flag("--no-tune", command.no_tune, "Judge candidates at their default tune values only")
-      ->envname("CUDAAGENT_NO_TUNE");
-}
-
 void AddSuiteFlags(CLI::App& sub, BenchCommand& command) {
   sub.add_option("--suite", command.suite,
                  "The problems: a KernelBench checkout, a folder of model.py files, or a JSONL "
@@ -162,7 +136,7 @@ CLI::App* AddBenchFlags(CLI::App& app, BenchCommand& command) {
   AddSuiteFlags(*sub, command);
   AddProblemFlags(*sub, command.problem);
   for (const char* other : {"MODEL", "--const"}) sub->remove_option(sub->get_option(other));
-  AddSearchFlags(*sub, command);
+  AddSearchFlags(*sub, command.search);
   AddProposerFlags(*sub, command.proposer);
   sub->remove_option(sub->get_option("--replay"));
   AddEvalFlags(*sub, command.eval);

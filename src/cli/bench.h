@@ -11,6 +11,7 @@
 #include "bench/suite.h"
 #include "cli/flags.h"
 #include "cli/proposers.h"
+#include "cli/search_flags.h"
 #include "search/refine.h"
 
 namespace cudaagent::cli {
@@ -27,11 +28,8 @@ struct BenchCommand {
   ProblemFlags problem;  // but MODEL and --const
   EvalFlags eval;
   ProposerFlags proposer;
-  search::Limits limits;
-  double target_speedup = 0;
-  std::string max_time;
-  int64_t max_tokens_total = 0;
-  bool no_tune = false;
+  SearchFlags search;
+  search::Limits limits;  // what the flags come to
 
   // How to run and what to write: each call's own.
   std::string out, resume;

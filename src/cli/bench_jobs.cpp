@@ -27,7 +27,7 @@ Result<evaluate::Config> ConfigOf(const BenchCommand& command, const bench::Prob
   auto spec = SpecOf(command, problem);
   if (!spec) return tl::unexpected(spec.error());
   evaluate::Config config = ToConfig(*spec, command.eval, OutputFlags{});
-  if (command.optimize && !command.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
+  if (command.optimize && !command.search.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
   return config;
 }
 

@@ -216,16 +216,6 @@ std::vector<bench::Row> MeasureAgain(const BenchCommand& command, const bench::B
   return again;
 }
 
-Result<void> ReadLimits(BenchCommand& command) {
-  if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
-  if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
-  if (command.max_time.empty()) return {};
-  auto seconds = ParseDuration(command.max_time);
-  if (!seconds) return tl::unexpected(seconds.error());
-  command.limits.max_seconds = *seconds;
-  return {};
-}
-
 Result<void> CheckCommand(const BenchCommand& command) {
   if (command.suite.empty()) {
     return Fail(
@@ -261,7 +251,9 @@ struct Asked {
 Result<Asked> ReadAsked(BenchCommand& command) {
   command.selection.levels.insert(command.levels.begin(), command.levels.end());
   if (auto checked = CheckCommand(command); !checked) return tl::unexpected(checked.error());
-  if (auto limits = ReadLimits(command); !limits) return tl::unexpected(limits.error());
+  auto limits = ToLimits(command.search);
+  if (!limits) return tl::unexpected(limits.error());
+  command.limits = *limits;
   if (auto options = RunnerOptionsOf(command, ""); !options) {
     return tl::unexpected(options.error());
   }

@@ -11,7 +11,6 @@
 #include "cli/app.h"
 #include "cli/baseline.h"
 #include "cli/commands.h"
-#include "cli/duration.h"
 #include "cli/preset.h"
 #include "cli/recorded_flags.h"
 #include "cli/recording.h"
@@ -103,7 +102,7 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
   store::RunFolder& run = *command.run;
   auto config = ToConfig(spec, command.eval, command.output);
   config.log_dir = run.folder() + "/logs";
-  if (!command.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
+  if (!command.search.no_tune) config.tune.mode = evaluate::TuneMode::kAlways;
   auto evaluator = evaluate::StartEvaluator(std::move(config));
   if (!evaluator) return tl::unexpected(evaluator.error());
   search::Start start;
@@ -148,15 +147,11 @@ int PrintOutcome(const OptimizeCommand& command, const search::Outcome& outcome,
 }
 
 Result<void> ReadLimits(OptimizeCommand& command) {
-  command.limits.confirm = !command.no_confirm;
+  auto limits = ToLimits(command.search);
+  if (!limits) return tl::unexpected(limits.error());
+  command.limits = *limits;
   // A replay repeats what was recorded, however fast this device is.
   if (!command.proposer.replay.empty()) command.limits.sol_target = 0;
-  if (command.max_tokens_total > 0) command.limits.max_tokens = command.max_tokens_total;
-  if (command.target_speedup > 0) command.limits.target_speedup = command.target_speedup;
-  if (command.max_time.empty()) return {};
-  auto seconds = ParseDuration(command.max_time);
-  if (!seconds) return tl::unexpected(seconds.error());
-  command.limits.max_seconds = *seconds;
   return {};
 }
 
@@ -257,30 +252,7 @@ int RunOptimize(OptimizeCommand& command) {
 CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
   CLI::App* sub = app.add_subcommand("optimize", "Search for a faster kernel; leaves the best on disk");
   AddProblemFlags(*sub, command.problem);
-  sub->add_option("-n,--attempts", command.limits.attempts, "Proposals to evaluate")
-      ->envname("CUDAAGENT_ATTEMPTS")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("--patience", command.limits.patience, "Stop after this many without a new best; 0 = never")
-      ->envname("CUDAAGENT_PATIENCE")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str();
-  sub->add_option("--target-speedup", command.target_speedup,
-                  "Stop at this speedup over the deciding baseline; exit 7 where it is not reached")
-      ->envname("CUDAAGENT_TARGET_SPEEDUP")
-      ->check(Within(0.001, 1e6));
-  sub->add_option("--sol-target", command.limits.sol_target,
-                  "Stop once the best reaches this share of the speed of light: nothing is left; 0 = never")
-      ->envname("CUDAAGENT_SOL_TARGET")
-      ->check(Within(0.0, 10.0))
-      ->capture_default_str();
-  sub->add_option("--max-time", command.max_time,
-                  "Start no proposal after this: 90s, 10m, 2h; a resumed run's earlier time counts")
-      ->envname("CUDAAGENT_MAX_TIME");
-  sub->add_option("--max-tokens-total", command.max_tokens_total,
-                  "Tokens that all questions and answers of the run may have; no call may exceed what is left")
-      ->envname("CUDAAGENT_MAX_TOKENS_TOTAL")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  AddSearchFlags(*sub, command.search);
   sub->add_flag("--dry-run", command.dry_run,
                 "Print the first prompt a model would get, and its size; ask nobody, write no run folder");
   sub->add_option("-o,--out", command.out, "Run folder; default runs/<date>-<model>-<id>")
@@ -291,11 +263,6 @@ CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
   AddProposerFlags(*sub, command.proposer);
   AddEvalFlags(*sub, command.eval);
   AddTuneFlags(*sub, command.eval);
-  sub->add_flag("--no-confirm", command.no_confirm,
-                "Call the best kernel best without judging it again in a fresh worker")
-      ->envname("CUDAAGENT_NO_CONFIRM");
-  sub->add_flag("--no-tune", command.no_tune, "Judge candidates at their default tune values only")
-      ->envname("CUDAAGENT_NO_TUNE");
   AddOutputFlags(*sub, command.output);
   sub->get_option("MODEL")->required(false);
   return sub;

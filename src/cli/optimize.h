@@ -9,6 +9,7 @@
 
 #include "cli/flags.h"
 #include "cli/proposers.h"
+#include "cli/search_flags.h"
 #include "search/refine.h"
 #include "store/run_folder.h"
 
@@ -20,13 +21,9 @@ struct OptimizeCommand {
   EvalFlags eval;
   ProposerFlags proposer;
   OutputFlags output;
-  search::Limits limits;
-  double target_speedup = 0;  // 0 = none
-  std::string max_time;
-  int64_t max_tokens_total = 0;  // 0 = none
+  SearchFlags search;
+  search::Limits limits;  // what the flags come to
   bool dry_run = false;
-  bool no_tune = false;
-  bool no_confirm = false;
   std::string out;
   std::string resume;                     // the run to go on with
   store::FlagValues flags;                // all of the above that was given, for the record

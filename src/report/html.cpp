@@ -28,29 +28,6 @@ std::string ScriptJson(const nlohmann::json& json) {
   return safe;
 }
 
-std::string EscapeHtml(const std::string& text) {
-  std::string escaped;
-  for (const char c : util::SanitiseUtf8(text)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 template <typename T>
 void Put(nlohmann::json* json, const char* name, const std::optional<T>& value) {
   if (value) (*json)[name] = *value;
@@ -108,6 +85,29 @@ void Replace(std::string* text, const std::string& mark, const std::string& by) 
 }
 
 }  // namespace
+
+std::string EscapeMarkup(const std::string& text) {
+  std::string escaped;
+  for (const char c : util::SanitiseUtf8(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
 
 PageProblem ProblemOf(const store::StoredRun& run) {
   PageProblem problem;
@@ -185,7 +185,7 @@ std::string Html(const Page& page) {
   }
   std::string html = files.at("report.html");
   // The data last, so that no text of it is taken for a mark.
-  Replace(&html, "{{title}}", EscapeHtml(page.title));
+  Replace(&html, "{{title}}", EscapeMarkup(page.title));
   Replace(&html, "{{style}}", files.at("report.css"));
   Replace(&html, "{{script}}", files.at("charts.js") + files.at("report.js"));
   const size_t at = html.find("{{data}}");

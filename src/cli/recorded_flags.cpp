@@ -16,8 +16,8 @@ const std::set<std::string> kNotRecorded = {"--help", "--out", "--json", "--quie
 const std::set<std::string> kPaths = {"MODEL",        "--prompts", "--suite",       "--candidates",
                                       "--const-file", "--results", "--eager-times", "--compile-times"};
 // They do not change what an attempt is, only whether there is another.
-const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup",
-                                          "--max-time", "--api-key-env"};
+const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup", "--sol-target",
+                                          "--max-time", "--no-confirm", "--api-key-env"};
 
 std::string NameOf(const CLI::Option& option) {
   return option.get_lnames().empty() ? option.get_single_name()

@@ -42,7 +42,7 @@ TEST(RecordedFlagsTest, WhatWasGivenComesBackFromItsRecord) {
   ASSERT_TRUE(applied) << applied.error().message;
   EXPECT_EQ(command.problem.model_path, "/m.py");
   EXPECT_EQ(command.problem.consts, (std::vector<std::string>{"a=1", "b=x y"}));
-  EXPECT_EQ(command.limits.attempts, 7);
+  EXPECT_EQ(command.search.limits.attempts, 7);
   EXPECT_EQ(command.eval.options.trials, 3);
   EXPECT_TRUE(command.eval.options.warm_l2);
   EXPECT_EQ(command.proposer.command, "cat '--help' \"$1\"");

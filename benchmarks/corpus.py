@@ -137,9 +137,10 @@ def main():
     for _ in range(arguments.runs):
         results, stamp = one_run(arguments, corpus)
         runs.append(results)
-    document = summary(runs, stamp)
-    if arguments.out:
-        common.write_json(arguments.out, document)
+        # After each: what a later run is stopped at is not lost.
+        document = summary(runs, stamp)
+        if arguments.out:
+            common.write_json(arguments.out, document)
     for story in document["stories"]:
         caught = "caught" if story["caught"] else "NOT CAUGHT"
         verdicts = ", ".join(c["verdict"] for c in story["candidates"])

@@ -15,6 +15,7 @@
 #include "bench/text.h"
 #include "cli/bench.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "protocol/evaluation_json.h"
 #include "util/file.h"
 
@@ -123,7 +124,7 @@ bool IsSet(const char* name) {
 
 // Written whole or not at all.
 Result<void> WriteTo(const std::string& path, const std::string& text) {
-  return path.empty() ? Result<void>{} : util::WriteFileAtomic(path, text);
+  return path.empty() ? Result<void>{} : WriteOutputFile(path, text);
 }
 
 std::string GateText(const bench::GateReport& gates) {
@@ -165,7 +166,12 @@ Result<Gates> ReadGates(const BenchCommand& command) {
   auto rows = bench::ReadRows(command.against);
   if (!rows) return tl::unexpected(rows.error());
   gates.before = std::move(*rows);
-  return gates;
+  const bool any = std::any_of(gates.before.begin(), gates.before.end(),
+                               [](const bench::Row& row) { return row.correct(); });
+  if (any) return gates;
+  return Fail(ErrorCode::kUsage, "--against " + command.against +
+                                     " holds no correct row: a gate against it would compare "
+                                     "nothing and always pass. Name an earlier bench that has one.");
 }
 
 Result<bench::GateReport> JudgeGates(

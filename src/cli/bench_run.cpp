@@ -172,11 +172,19 @@ Result<bench::RunnerOptions> RunnerOptionsOf(const BenchCommand& command,
   options.devices = std::move(*devices);
   auto timeout = ParseDuration(command.problem_timeout);
   if (!timeout) return tl::unexpected(timeout.error());
+  if (*timeout < 1) {
+    return Fail(ErrorCode::kUsage, "--problem-timeout " + command.problem_timeout +
+                                       " leaves no problem the time to start. Write 1s or more.");
+  }
   options.problem_timeout_s = *timeout;
   options.memory_bytes = bench::MachineMemory() / 10 * 9;
   if (!command.memory_limit.empty()) {
     auto bytes = ParseSize(command.memory_limit);
     if (!bytes) return tl::unexpected(bytes.error());
+    if (*bytes < int64_t{1} << 30) {
+      return Fail(ErrorCode::kUsage, "--memory-limit " + command.memory_limit +
+                                         " is less than a worker takes by itself. Write 1GiB or more.");
+    }
     options.memory_bytes = *bytes;
   }
   options.max_infra_errors = command.max_infra_errors;

@@ -9,6 +9,7 @@
 #include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/output_file.h"
 #include "cli/preset.h"
 #include "cli/reproduce.h"
 #include "cli/signals.h"
@@ -53,7 +54,7 @@ Result<void> KeepTuned(const EvalCommand& command, const Evaluation& evaluation,
   if (!tuned) return Fail(ErrorCode::kInternal, tuned.error().message);
   candidate->source = std::move(*tuned);
   if (!command.write_tuned || candidate->origin == "-") return {};
-  return util::WriteFileAtomic(candidate->origin, candidate->source);
+  return WriteOutputFile(candidate->origin, candidate->source);
 }
 
 std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation,

@@ -5,6 +5,7 @@
 #include "cli/baseline.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/output_file.h"
 #include "evaluate/evaluator.h"
 #include "util/file.h"
 
@@ -27,8 +28,7 @@ int RunInit(const InitCommand& command) {
   if (!problem) return Report(problem.error(), false);
   auto candidate = InitCandidate(*problem);
   if (!candidate) return Report(candidate.error(), false);
-  auto written = command.out == "-" ? Print(candidate->source)
-                                    : util::WriteFileAtomic(command.out, candidate->source);
+  auto written = WriteOutputFile(command.out, candidate->source);
   return written ? kExitOk : Report(written.error(), false);
 }
 

@@ -5,6 +5,7 @@
 #include "bench/bench_page.h"
 #include "cli/app.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "report/html.h"
 #include "store/run_list.h"
 #include "util/file.h"
@@ -43,7 +44,7 @@ int RunReport(const ReportCommand& command) {
   if (!page) return Report(page.error(), false);
   const std::string html = report::Html(*page);
   const std::string path = command.out.empty() ? *folder + "/report.html" : command.out;
-  auto delivered = path == "-" ? Print(html) : util::WriteFileAtomic(path, html);
+  auto delivered = WriteOutputFile(path, html);
   if (delivered && path != "-") delivered = Print(path + "\n");
   return delivered ? kExitOk : Report(delivered.error(), false);
 }

@@ -8,6 +8,7 @@
 #include "cli/app.h"
 #include "cli/commands.h"
 #include "cli/flags.h"
+#include "cli/output_file.h"
 #include "protocol/evaluation_json.h"
 #include "report/evaluation_text.h"
 #include "reward/reward.h"
@@ -26,7 +27,7 @@ struct StoredCommand {
 };
 
 int Deliver(const std::string& text, const std::string& out) {
-  auto written = out == "-" ? Print(text) : util::WriteFileAtomic(out, text);
+  auto written = WriteOutputFile(out, text);
   return written ? kExitOk : Report(written.error(), false);
 }
 

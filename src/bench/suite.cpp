@@ -80,16 +80,20 @@ Result<void> ReadFolder(const fs::path& folder, int level, std::vector<Problem>*
   for (const fs::path& file : PythonFiles(folder)) {
     ++place;
     const std::string name = file.stem();
-    if (!IsPlainName(name)) {
-      return Fail(ErrorCode::kUsage, file.string() +
-                                         ": a problem's file name may hold letters, digits and "
-                                         "._+- only. Rename it.");
-    }
     auto source = util::ReadFile(file, kMaxModelBytes);
-    if (!source) return tl::unexpected(source.error());
     const int id = level == 0 ? place : IdOf(name).value_or(place);
     problems->push_back(
-        Make(level, id, name, std::move(*source), fs::absolute(file).lexically_normal()));
+        Make(level, id, name, source.value_or(""), fs::absolute(file).lexically_normal()));
+    if (!IsPlainName(name)) {
+      problems->back().unusable =
+          Error{ErrorCode::kUsage, util::SanitiseUtf8(file.string()) +
+                                       ": a problem's file name may hold letters, digits and "
+                                       "._+- only. Rename it, or leave it out with --problems."};
+    } else if (!source) {
+      problems->back().unusable =
+          Error{ErrorCode::kUsage, source.error().message +
+                                       " Mend or remove it, or leave it out with --problems."};
+    }
   }
   return {};
 }
@@ -309,6 +313,9 @@ Result<std::vector<Problem>> ReadSuite(const std::string& path, const Selection&
     return tl::unexpected(chosen.error());
   if (auto sharded = Shard(selection.shard, &*problems); !sharded)
     return tl::unexpected(sharded.error());
+  for (const Problem& problem : *problems) {
+    if (problem.unusable) return tl::unexpected(*problem.unusable);
+  }
   if (problems->empty()) {
     return Fail(ErrorCode::kUsage,
                 path +

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Problem {
   std::string source;
   std::string sha256;                         // of `source`
   std::map<std::string, std::string> consts;  // NAME -> Python literal
+  std::optional<Error> unusable;  // its file cannot be read, or its name is no name; never selected
 };
 
 struct Selection {

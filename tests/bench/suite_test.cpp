@@ -83,6 +83,20 @@ TEST_F(SuiteTest, ReadsAFolderWithoutLevels) {
   EXPECT_THAT(Complaint(level), HasSubstr("Leave --level out"));
 }
 
+TEST_F(SuiteTest, AFileThatIsNoneFailsOnlyWhereItIsSelected) {
+  File("good.py", "good");
+  std::filesystem::create_symlink("nowhere", temp_.path() + "/dangling.py");
+  File("a name.py", "bad");
+  Selection selection;
+  EXPECT_THAT(Complaint(selection), HasSubstr("leave it out with --problems"));
+  selection.problems = "dangling";
+  EXPECT_THAT(Complaint(selection), HasSubstr("dangling.py"));
+  selection.problems = "good";
+  EXPECT_THAT(Keys(selection), ElementsAre("good"));
+  selection.problems = "nosuch";
+  EXPECT_THAT(Complaint(selection), HasSubstr("nosuch"));
+}
+
 TEST_F(SuiteTest, ReadsAJsonlExport) {
   const std::string path =
       File("export.jsonl", R"({"level": 1, "problem_id": 7, "name": "7_Seven", "code": "x = 1"})"

@@ -5,13 +5,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "protocol/evaluation_json.h"
 #include "protocol/json_archive.h"
+#include "store/run_folder.h"
 #include "util/file.h"
 #include "util/hash.h"
 #include "util/text.h"
@@ -56,9 +56,7 @@ bool Exists(const std::string& path) {
 }
 
 std::string FreshFolder(const Description& description) {
-  std::string now = util::NowIso8601();
-  now.erase(std::remove_if(now.begin(), now.end(), [](char c) { return c == '-' || c == ':'; }),
-            now.end());
+  const std::string now = store::CompactNow();
   const std::string identity = description.suite + now + std::to_string(getpid());
   return fmt::format("runs/bench-{}-{}", now, util::Sha256Hex(identity).substr(0, 6));
 }

@@ -1,7 +1,6 @@
 // cudaagent bench: many problems, a row each, and their scores.
 #include "cli/bench.h"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -169,35 +168,10 @@ int Resume(const BenchCommand& asked, const CLI::App& sub, const store::FlagValu
   CLI::App app;
   BenchCommand recorded;
   const CLI::App* parsed = AddBenchFlags(app, recorded);
-  std::vector<std::string> words = Words(flags);
-  words.insert(words.begin(), "bench");
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return Report(
-        {ErrorCode::kUsage,
-         std::string("The bench was started with flags that this version does not take: ") +
-             error.what() + "."},
-        json);
-  }
+  if (auto read = ParseRecorded("bench", flags, app); !read) return Report(read.error(), json);
   ApplyPreset(*parsed, recorded.problem, recorded.eval);
   recorded.argv = asked.argv;
-  recorded.resume = asked.resume;
-  recorded.jobs = asked.jobs;
-  recorded.problem_timeout = asked.problem_timeout;
-  recorded.memory_limit = asked.memory_limit;
-  recorded.max_infra_errors = asked.max_infra_errors;
-  recorded.p = asked.p;
-  recorded.k = asked.k;
-  recorded.csv = asked.csv;
-  recorded.junit = asked.junit;
-  recorded.md = asked.md;
-  recorded.fail_under = asked.fail_under;
-  recorded.against = asked.against;
-  recorded.margin = asked.margin;
-  recorded.kernelbench_out = asked.kernelbench_out;
-  recorded.output = asked.output;
+  static_cast<BenchCallFlags&>(recorded) = asked;
   return RunBench(recorded, flags);
 }
 

@@ -16,7 +16,23 @@
 
 namespace cudaagent::cli {
 
-struct BenchCommand {
+// How to run and what to write: each call's own.
+struct BenchCallFlags {
+  std::string out, resume;
+  int jobs = 1;
+  std::string problem_timeout = "30m";
+  std::string memory_limit;  // "" = nine tenths of the machine's
+  int max_infra_errors = 5;
+  std::vector<double> p = {0, 0.5, 0.8, 1, 1.5, 2};
+  std::vector<int> k = {1, 5, 10};
+  std::string csv, junit, md, kernelbench_out;
+  std::vector<std::string> fail_under;
+  std::string against;
+  double margin = 0.05;
+  OutputFlags output;
+};
+
+struct BenchCommand : BenchCallFlags {
   std::vector<std::string> argv;
 
   // What is asked and by which rules: recorded, a resumed bench goes on with it.
@@ -30,20 +46,6 @@ struct BenchCommand {
   ProposerFlags proposer;
   SearchFlags search;
   search::Limits limits;  // what the flags come to
-
-  // How to run and what to write: each call's own.
-  std::string out, resume;
-  int jobs = 1;
-  std::string problem_timeout = "30m";
-  std::string memory_limit;  // "" = nine tenths of the machine's
-  int max_infra_errors = 5;
-  std::vector<double> p = {0, 0.5, 0.8, 1, 1.5, 2};
-  std::vector<int> k = {1, 5, 10};
-  std::string csv, junit, md, kernelbench_out;
-  std::vector<std::string> fail_under;
-  std::string against;
-  double margin = 0.05;
-  OutputFlags output;
 };
 
 // Begins or resumes the bench, writes its results and returns the exit code. `flags` are what it is

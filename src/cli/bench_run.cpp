@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <set>
 
 #include "bench/kernelbench_files.h"
@@ -43,10 +42,7 @@ Result<void> WriteModels(const std::string& folder, std::vector<bench::Problem>*
 Result<bench::BenchFolder> OpenFolder(BenchCommand& command, const store::FlagValues& flags,
                                       const std::vector<bench::Problem>& problems) {
   if (command.resume.empty()) {
-    if (command.eval.options.seed == 0) {
-      std::random_device random;
-      command.eval.options.seed = (uint64_t{random()} << 32 | random()) | 1;
-    }
+    if (command.eval.options.seed == 0) command.eval.options.seed = FreshSeed();
     bench::Description description;
     description.flags = flags;
     description.arguments = command.argv;
@@ -73,6 +69,13 @@ Result<bench::BenchFolder> OpenFolder(BenchCommand& command, const store::FlagVa
   return folder;
 }
 
+// Problems and samples that have their row.
+std::set<std::pair<std::string, int>> Done(const bench::BenchFolder& folder) {
+  std::set<std::pair<std::string, int>> done;
+  for (const bench::Row& row : folder.rows()) done.emplace(row.problem, row.sample);
+  return done;
+}
+
 // Rows of KernelBench's file; a problem it does not hold gets one that says so.
 Result<void> ImportRows(const BenchCommand& command, const std::vector<bench::Problem>& problems,
                         bench::BenchFolder* folder) {
@@ -86,8 +89,7 @@ Result<void> ImportRows(const BenchCommand& command, const std::vector<bench::Pr
   if (unknown > 0)
     Say(command,
         fmt::format("{} problems of {} are none of the chosen ones", unknown, command.results));
-  std::set<std::pair<std::string, int>> done;
-  for (const bench::Row& row : folder->rows()) done.emplace(row.problem, row.sample);
+  std::set<std::pair<std::string, int>> done = Done(*folder);
   std::set<std::string> known;
   for (bench::Row& row : *rows) {
     known.insert(row.problem);
@@ -108,8 +110,7 @@ Result<void> ImportRows(const BenchCommand& command, const std::vector<bench::Pr
 Result<std::vector<bench::Task>> TasksOf(const BenchCommand& command, bench::BenchFolder* folder,
                                          const std::vector<bench::Problem>& problems,
                                          const Candidates& candidates) {
-  std::set<std::pair<std::string, int>> done;
-  for (const bench::Row& row : folder->rows()) done.emplace(row.problem, row.sample);
+  const std::set<std::pair<std::string, int>> done = Done(*folder);
   std::vector<bench::Task> tasks;
   if (!command.results.empty()) return tasks;
   for (const bench::Problem& problem : problems) {

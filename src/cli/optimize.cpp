@@ -1,11 +1,9 @@
 // cudaagent optimize MODEL.py: the loop.
 #include "cli/optimize.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "cli/also.h"
 #include "cli/app.h"
@@ -61,8 +59,7 @@ Error WithWhatIsLeft(Error error, const search::Outcome& outcome, const std::str
 // The random inputs of a run follow from one secret and the candidate: resumed or replayed, what is said of
 // a wrong candidate is the same.
 void DrawSeed(OptimizeCommand& command) {
-  std::random_device random;
-  const uint64_t seed = (uint64_t{random()} << 32 | random()) | 1;
+  const uint64_t seed = FreshSeed();
   command.eval.options.seed = seed;
   command.flags["--seed"] = {std::to_string(seed)};
 }
@@ -201,15 +198,7 @@ void OptimizeCommand::Say(const std::string& line) const {
 Result<void> ApplyFlags(const store::FlagValues& flags, OptimizeCommand& command) {
   CLI::App app;
   const CLI::App* sub = AddOptimizeFlags(app, command);
-  std::vector<std::string> words = Words(flags);
-  words.insert(words.begin(), "optimize");
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return Fail(ErrorCode::kUsage, std::string("The run was started with flags that this version does not take: ") +
-                                       error.what() + ".");
-  }
+  if (auto read = ParseRecorded("optimize", flags, app); !read) return read;
   ApplyPreset(*sub, command.problem, command.eval);
   command.flags = flags;
   return {};

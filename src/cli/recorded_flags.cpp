@@ -94,14 +94,22 @@ Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::Fla
   return flags;
 }
 
-std::vector<std::string> Words(const store::FlagValues& flags) {
-  std::vector<std::string> words;
+Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags, CLI::App& app) {
+  std::vector<std::string> words = {command};
   for (const auto& [name, values] : flags) {
     for (const std::string& value : values) {
       words.push_back(name[0] == '-' ? name + "=" + value : value);
     }
   }
-  return words;
+  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    return Fail(ErrorCode::kUsage, std::string("The ") + (command == "bench" ? "bench" : "run") +
+                                       " was started with flags that this version does not take: " +
+                                       error.what() + ".");
+  }
+  return {};
 }
 
 }  // namespace cudaagent::cli

@@ -20,7 +20,8 @@ store::FlagValues GivenFlags(const CLI::App& command);
 Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::FlagValues& recorded,
                                        const store::FlagValues& given);
 
-// The words that CLI11 reads as these flags.
-std::vector<std::string> Words(const store::FlagValues& flags);
+// Sets what `app`, which has `command` as its one command, binds as these flags say. kUsage where
+// this version does not take one of them.
+Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags, CLI::App& app);
 
 }  // namespace cudaagent::cli

@@ -1,5 +1,7 @@
 #include "cli/search_flags.h"
 
+#include <random>
+
 #include "cli/duration.h"
 #include "cli/flags.h"
 
@@ -48,6 +50,11 @@ void AddSearchFlags(CLI::App& command, SearchFlags& flags) {
       .add_flag("--no-tune", flags.no_tune, "Judge candidates at their default tune values only")
       ->envname("CUDAAGENT_NO_TUNE");
   GroupFlags(command, "The search");
+}
+
+uint64_t FreshSeed() {
+  std::random_device random;
+  return (uint64_t{random()} << 32 | random()) | 1;
 }
 
 Result<search::Limits> ToLimits(const SearchFlags& flags) {

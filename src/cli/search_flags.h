@@ -21,6 +21,9 @@ struct SearchFlags {
 
 void AddSearchFlags(CLI::App& command, SearchFlags& flags);
 
+// Where the random inputs of a run come from: nobody can foresee it. Never 0.
+uint64_t FreshSeed();
+
 // kUsage where --max-time is no duration.
 Result<search::Limits> ToLimits(const SearchFlags& flags);
 

@@ -84,44 +84,32 @@ std::string Nvml::Open() {
   return "";
 }
 
-std::optional<ClockEvents> Nvml::Events() {
+std::optional<int> Nvml::Ask(const char* name, int what) {
   if (!usable()) return std::nullopt;
-  // Its newer name came with driver 535; this one still works.
-  const auto ask = reinterpret_cast<int (*)(void*, unsigned long long*)>(
-      ::dlsym(library_, "nvmlDeviceGetCurrentClocksThrottleReasons"));
-  unsigned long long bits = 0;
-  if (ask == nullptr || ask(device_, &bits) != kSuccess) return std::nullopt;
-  return ClockEvents{bits};
-}
-
-std::optional<int> Nvml::Megahertz(int clock) {
-  if (!usable()) return std::nullopt;
-  const auto ask = reinterpret_cast<int (*)(void*, int, unsigned*)>(
-      ::dlsym(library_, "nvmlDeviceGetClockInfo"));
+  const auto ask = reinterpret_cast<int (*)(void*, int, unsigned*)>(::dlsym(library_, name));
   unsigned value = 0;
-  if (ask == nullptr || ask(device_, clock, &value) != kSuccess) return std::nullopt;
+  if (ask == nullptr || ask(device_, what, &value) != kSuccess) return std::nullopt;
   return static_cast<int>(value);
 }
 
-std::optional<int> Nvml::SmMegahertz() { return Megahertz(kSmClock); }
-std::optional<int> Nvml::MemoryMegahertz() { return Megahertz(kMemoryClock); }
-
-std::optional<int> Nvml::Celsius() {
+std::optional<uint64_t> Nvml::Ask(const char* name) {
   if (!usable()) return std::nullopt;
-  const auto ask = reinterpret_cast<int (*)(void*, int, unsigned*)>(
-      ::dlsym(library_, "nvmlDeviceGetTemperature"));
-  unsigned value = 0;
-  if (ask == nullptr || ask(device_, kGpuSensor, &value) != kSuccess) return std::nullopt;
-  return static_cast<int>(value);
-}
-
-std::optional<uint64_t> Nvml::Millijoules() {
-  if (!usable()) return std::nullopt;
-  const auto ask = reinterpret_cast<int (*)(void*, unsigned long long*)>(
-      ::dlsym(library_, "nvmlDeviceGetTotalEnergyConsumption"));
+  const auto ask =
+      reinterpret_cast<int (*)(void*, unsigned long long*)>(::dlsym(library_, name));
   unsigned long long value = 0;
   if (ask == nullptr || ask(device_, &value) != kSuccess) return std::nullopt;
   return value;
 }
+
+std::optional<ClockEvents> Nvml::Events() {
+  // Its newer name came with driver 535; this one still works.
+  const auto bits = Ask("nvmlDeviceGetCurrentClocksThrottleReasons");
+  return bits ? std::optional(ClockEvents{*bits}) : std::nullopt;
+}
+
+std::optional<int> Nvml::SmMegahertz() { return Ask("nvmlDeviceGetClockInfo", kSmClock); }
+std::optional<int> Nvml::MemoryMegahertz() { return Ask("nvmlDeviceGetClockInfo", kMemoryClock); }
+std::optional<int> Nvml::Celsius() { return Ask("nvmlDeviceGetTemperature", kGpuSensor); }
+std::optional<uint64_t> Nvml::Millijoules() { return Ask("nvmlDeviceGetTotalEnergyConsumption"); }
 
 }  // namespace cudaagent::measure

@@ -41,7 +41,9 @@ class Nvml {
  private:
   Nvml();
   std::string Open();
-  std::optional<int> Megahertz(int clock);
+  // What the function `name` of NVML tells: one number of `what`, or one of the whole device.
+  std::optional<int> Ask(const char* name, int what);
+  std::optional<uint64_t> Ask(const char* name);
 
   void* library_ = nullptr;
   void* device_ = nullptr;

@@ -25,13 +25,16 @@ namespace fs = std::filesystem;
 
 constexpr double kLockWaitSeconds = 0.5;
 
-// 20261130T154455Z: the date of a folder's name.
+}  // namespace
+
 std::string CompactNow() {
   std::string now = util::NowIso8601();
   now.erase(std::remove_if(now.begin(), now.end(), [](char c) { return c == '-' || c == ':'; }),
             now.end());
   return now;
 }
+
+namespace {
 
 std::string Slug(const std::string& path) {
   std::string slug = fs::path(path).stem().string().substr(0, 40);

@@ -63,6 +63,9 @@ class RunFolder : public Store {
   bool becomes_latest_ = false;  // once its first attempt is stored
 };
 
+// 20261130T154455Z: the date in the name of a folder below runs/.
+std::string CompactNow();
+
 // Whether a process writes the run. Takes no lock, so it disturbs nobody.
 bool IsBeingWritten(const std::string& folder);
 

@@ -345,10 +345,11 @@ Result<Checked<void>> CheckCandidate(device::PlanRunner& runner, device::Device&
     ++report->passed;
   }
   if (!options.hidden_variants) return Checked<void>();
+  const bool shifts_tell = ShiftsTell(reference.info().graph_json);
   for (const Variant& variant : HiddenVariants()) {
     if (!variant.new_parameters && !HasFloatingInput(reference.info())) continue;
     if (variant.new_parameters && reference.info().parameters.empty()) continue;
-    if (variant.input_shift != 0 && !ShiftsTell(reference.info().graph_json)) continue;
+    if (variant.input_shift != 0 && !shifts_tell) continue;
     ++report->variants;
     const size_t skipped = report->skipped_variants.size();
     auto checked = RunSafely(trial, {&variant, false}, report);

@@ -99,6 +99,9 @@ Checked<void> GpuClock::NewEvent(CUevent* event) {
 }
 
 Checked<void> GpuClock::Begin(size_t contender) {
+  // Before the flush, not after it: behind it the device would be idle, and a graph's first nodes
+  // would run while the host still feeds the rest.
+  if (auto done = Synchronize(); !done) return done;
   if (flush_bytes_ > 0) {
     // Lines a kernel asked to keep would survive the flush. Some devices keep none.
     const CUresult reset = driver_->cuCtxResetPersistingL2Cache();
@@ -113,7 +116,6 @@ Checked<void> GpuClock::Begin(size_t contender) {
   pending.traced = tracing_;
   if (auto done = NewEvent(&pending.start); !done) return done;
   if (auto done = NewEvent(&pending.stop); !done) return done;
-  if (auto done = Synchronize(); !done) return done;
   pending_.push_back(pending);
   if (auto done = Check(driver_->cuEventRecord(pending.start, CurrentStream())); !done) return done;
   if (tracing_) cupti_->Push(pending.iteration);

@@ -33,7 +33,7 @@ class GpuClock : public IterationClock {
   bool Trace(bool on);
   bool tracing() const { return tracing_; }
 
-  // Writes the cache full, waits for the device, starts.
+  // Waits for the device, writes the cache full and starts behind that without another wait.
   Checked<void> Begin(size_t contender) override;
   Checked<void> End(size_t contender) override;
   Checked<void> Collect() override;

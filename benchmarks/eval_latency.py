@@ -10,6 +10,7 @@ of verification, timing interleaved with eager. `total` is what the driver waite
 import argparse
 import json
 import pathlib
+import sys
 import tempfile
 
 import common
@@ -43,6 +44,7 @@ def evaluations(arguments, folder, name, sources, *flags):
     rows = [json.loads(line) for line in text.splitlines() if line.strip()]
     if len(rows) != len(paths):
         raise SystemExit(f"{name}: {len(rows)} of {len(paths)} evaluations came back (exit code {code})")
+    print(f"{name}: {[round(row['seconds']['total'], 3) for row in rows]}", file=sys.stderr, flush=True)
     return rows
 
 

@@ -3,10 +3,12 @@
 profiler looks at, and a clock of its own. Prints the median of CUDA events in ms.
 
     launch_cubin.py kernel.cubin MANGLED_NAME --grid 64 1 1 --block 256 --inputs 65536 65536 --output 65536 --ints 256
-                    [--long 65536] [--nodes 50] [--times 20]
+                    [--long 65536] [--normal] [--nodes 50] [--flush 33554432] [--times 20]
 
-Arguments of the kernel are its inputs (random floats in [0, 1)), its output (float elements), then 32-bit or 64-bit
-integers. --nodes N times a CUDA graph of N launches. Twice 256 MiB are written before each timed launch.
+Arguments of the kernel are its inputs (random floats in [0, 1), --normal: of a normal distribution), its output (float
+elements), then 32-bit or 64-bit integers. --nodes N times a CUDA graph of N launches. Before each timed launch 512 MiB
+are written by cuMemset; --flush N, for kernels of one input that go over it element by element: the kernel itself over N
+other elements instead, as a memset may leave the cache alone.
 """
 import argparse
 import array
@@ -31,10 +33,11 @@ def buffer(elements):
     return pointer
 
 
-def fill(pointer, elements):
+def fill(pointer, elements, normal):
     """The same million of random floats over and over."""
     generator = random.Random(1)
-    tile = array.array("f", (generator.random() for _ in range(min(elements, 1 << 20))))
+    draw = (lambda: generator.gauss(0, 1)) if normal else generator.random
+    tile = array.array("f", (draw() for _ in range(min(elements, 1 << 20))))
     call("cuMemcpyHtoD_v2", pointer, ctypes.c_void_p(tile.buffer_info()[0]), ctypes.c_size_t(4 * len(tile)))
     done = len(tile)
     while done < elements:
@@ -53,7 +56,9 @@ def main():
     parser.add_argument("--output", type=int, required=True)
     parser.add_argument("--ints", type=int, nargs="*", default=[])
     parser.add_argument("--long", type=int, nargs="*", default=[])
+    parser.add_argument("--normal", action="store_true")
     parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--flush", type=int, default=0)
     parser.add_argument("--times", type=int, default=20)
     arguments = parser.parse_args()
 
@@ -68,17 +73,34 @@ def main():
     call("cuModuleGetFunction", ctypes.byref(function), module, arguments.name.encode())
     call("cuStreamCreate", ctypes.byref(stream), 1)
 
-    values = []
+    def parameters_of(inputs, output, integers):
+        values = [*inputs, output, *integers]
+        return (ctypes.c_void_p * len(values))(*(ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values)), values
+
+    inputs = []
     for elements in arguments.inputs:
-        values.append(buffer(elements))
-        fill(values[-1], elements)
-    values.append(buffer(arguments.output))
-    values += [ctypes.c_int32(value) for value in arguments.ints] + [ctypes.c_int64(value) for value in arguments.long]
-    parameters = (ctypes.c_void_p * len(values))(*(ctypes.cast(ctypes.byref(v), ctypes.c_void_p) for v in values))
+        inputs.append(buffer(elements))
+        fill(inputs[-1], elements, arguments.normal)
+    integers = [ctypes.c_int32(v) for v in arguments.ints] + [ctypes.c_int64(v) for v in arguments.long]
+    parameters, kept = parameters_of(inputs, buffer(arguments.output), integers)
     grid, block = ([*sizes, 1, 1][:3] for sizes in (arguments.grid, arguments.block))
 
     def launch():
         call("cuLaunchKernel", function, *grid, *block, 0, stream, parameters, None)
+
+    if arguments.flush:
+        others, kept_too = parameters_of([buffer(arguments.flush)], buffer(arguments.flush),
+                                         [ctypes.c_int64(arguments.flush)])
+        blocks = -(-arguments.flush // block[0])
+
+        def flush():
+            call("cuLaunchKernel", function, blocks, 1, 1, *block, 0, stream, others, None)
+    else:
+        written = 1 << 27
+        scratch = buffer(written)
+
+        def flush():
+            call("cuMemsetD32Async", scratch, 0, ctypes.c_size_t(written), stream)
 
     work = launch
     if arguments.nodes > 1:
@@ -92,14 +114,12 @@ def main():
         def work():
             call("cuGraphLaunch", executable, stream)
 
-    flushed = 1 << 27
-    flush = buffer(flushed)
     events = [ctypes.c_void_p(), ctypes.c_void_p()]
     for event in events:
         call("cuEventCreate", ctypes.byref(event), 0)
     times = []
     for _ in range(arguments.times + 3):
-        call("cuMemsetD32Async", flush, 0, ctypes.c_size_t(flushed), stream)
+        flush()
         call("cuEventRecord", events[0], stream)
         work()
         call("cuEventRecord", events[1], stream)

@@ -17,17 +17,41 @@ constexpr double kNsPerMs = 1e6;
 
 CUstream CurrentStream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-// Writes `bytes` of device memory that nothing else uses. Kept for the life of the process, leaked
-// at its end: torch's allocator may be gone before static objects are.
-void WriteCacheFull(int64_t bytes) {
-  static at::Tensor* const scratch = new at::Tensor;
-  const at::NoGradGuard no_grad;
-  const at::Device device(at::kCUDA, c10::cuda::current_device());
-  if (!scratch->defined() || scratch->numel() * 8 < bytes || scratch->device() != device) {
-    *scratch = at::empty({bytes / 8 + 1}, at::TensorOptions().dtype(at::kLong).device(device));
+// Device memory that nothing else uses. Kept for the life of the process, leaked at its end: torch's
+// allocator may be gone before static objects are.
+class CacheFlush {
+ public:
+  static CacheFlush& Get() {
+    static CacheFlush* const leaked = new CacheFlush;
+    return *leaked;
   }
-  scratch->fill_(1);
-}
+
+  // Writes `bytes`, so that nothing of before is left in the cache, then reads as many others: lines
+  // still to be written back would take bandwidth from whatever comes next.
+  void Run(int64_t bytes) {
+    const at::NoGradGuard no_grad;
+    Reserve(bytes, &written_);
+    if (Reserve(bytes, &read_)) read_.zero_();
+    written_.fill_(1);
+    at::sum_out(sum_, read_, {0}, /*keepdim=*/false);
+  }
+
+ private:
+  // True where it is new.
+  bool Reserve(int64_t bytes, at::Tensor* memory) {
+    const at::Device device(at::kCUDA, c10::cuda::current_device());
+    const int64_t elements = bytes / 8 + 1;
+    if (memory->defined() && memory->numel() >= elements && memory->device() == device) {
+      return false;
+    }
+    const auto options = at::TensorOptions().dtype(at::kLong).device(device);
+    *memory = at::empty({elements}, options);
+    if (!sum_.defined() || sum_.device() != device) sum_ = at::empty({}, options);
+    return true;
+  }
+
+  at::Tensor written_, read_, sum_;
+};
 
 }  // namespace
 
@@ -106,7 +130,7 @@ Checked<void> GpuClock::Begin(size_t contender) {
     // Lines a kernel asked to keep would survive the flush. Some devices keep none.
     const CUresult reset = driver_->cuCtxResetPersistingL2Cache();
     if (reset != CUDA_SUCCESS && reset != CUDA_ERROR_NOT_SUPPORTED) return Check(reset);
-    WriteCacheFull(flush_bytes_);
+    CacheFlush::Get().Run(flush_bytes_);
   }
   Pending pending;
   // Never used twice, so that a record delivered late cannot be taken for another measurement's.

@@ -20,8 +20,8 @@ namespace cudaagent::measure {
 
 class GpuClock : public IterationClock {
  public:
-  // `driver` and `cupti` must outlive it. `flush_bytes` are written before each iteration; 0 =
-  // warm.
+  // `driver` and `cupti` must outlive it. `flush_bytes` are written and as many others
+  // read before each iteration; 0 = warm.
   static Checked<GpuClock> Create(const device::gpu::Driver& driver, Cupti& cupti,
                                   size_t contenders, const std::vector<std::string>& own_kernels,
                                   int64_t flush_bytes);
@@ -33,7 +33,7 @@ class GpuClock : public IterationClock {
   bool Trace(bool on);
   bool tracing() const { return tracing_; }
 
-  // Waits for the device, writes the cache full and starts behind that without another wait.
+  // Waits for the device, empties the cache and starts behind that without another wait.
   Checked<void> Begin(size_t contender) override;
   Checked<void> End(size_t contender) override;
   Checked<void> Collect() override;

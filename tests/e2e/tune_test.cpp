@@ -103,6 +103,30 @@ TEST_F(TuneTest, OptimizeTunesWhatIsProposedAndKeepsTheValues) {
   EXPECT_NE(best->find(R"("tuned": {"VEC": 4, "MODE": 0})"), std::string::npos) << *best;
 }
 
+// The second prompt shows the first candidate with the values that tuning wrote into it.
+TEST_F(TuneTest, ARunThatTunedReplaysToTheSameBest) {
+  std::string text = kKernel;
+  text.replace(text.find("[0, 1, 2, 3, 4]"), 15, "[0, 2]");
+  const std::string kernel = File("kernel.cu", text);
+  const std::string out = temp_.path() + "/run", again = temp_.path() + "/again";
+  const Finished run =
+      Call({"optimize", kProblems + "scalar_times_matrix.py", "--const", "rows=256", "--const",
+            "columns=1024", "--device", "cpu", "--tune-limit", "600", "--attempts", "2", "--out",
+            out, "--command",
+            "n=$(grep -c '\"tuned\"'); echo '```cuda'; cat " + kernel +
+                "; echo \"// prompts with values: $n\"; echo '```'"});
+  ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
+  const std::string attempts = Call({"export", out}).out;
+  EXPECT_NE(attempts.find("// prompts with values: 0"), std::string::npos) << attempts;
+  EXPECT_NE(attempts.find("// prompts with values: 1"), std::string::npos) << attempts;
+
+  const Finished replay = Call({"replay", out, "--out", again, "--quiet"});
+  ASSERT_EQ(replay.exit_code, 0) << replay.err;
+  const std::string best = Call({"best", again}).out;
+  EXPECT_EQ(best, Call({"best", out}).out);
+  EXPECT_NE(best.find(R"("tuned": {"VEC": 4, "MODE": 0})"), std::string::npos) << best;
+}
+
 TEST_F(TuneTest, WhereAllFailOneSentenceSaysSo) {
   std::string text = kKernel;
   text.replace(text.find("[0, 1, 2, 3, 4]"), 15, "[2, 1, 4]");

@@ -27,11 +27,21 @@ double LogSpeedup(const Evaluation& e) {
   return std::log(speedup->value);
 }
 
+double Weighted(const Evaluation& e) {
+  if (e.verdict == Verdict::kBadCandidate || e.verdict == Verdict::kCompileFailed) return -0.5;
+  if (e.verdict != Verdict::kOk) return -0.3;
+  const auto measured = DecidingSpeedup(e);
+  double speedup = measured ? std::clamp(measured->value, 0.0, 3.0) : 0;
+  if (!e.degenerate.empty()) speedup = std::min(speedup, 1.0);
+  const double penalty = measured && measured->value < 1 ? 0.1 : 0;
+  return 0.3 + 0.4 + 0.3 * speedup - penalty;
+}
+
 }  // namespace
 
 const std::vector<std::string>& Names() {
   static const std::vector<std::string> names = {"milestone", "milestone-paper", "log-speedup",
-                                                 "speedup", "fast1", "sol"};
+                                                 "speedup", "fast1", "weighted", "sol"};
   return names;
 }
 
@@ -46,6 +56,7 @@ std::optional<double> Compute(std::string_view name, const Evaluation& e) {
   if (name == "milestone") return Milestone(e, false);
   if (name == "milestone-paper") return Milestone(e, true);
   if (name == "log-speedup") return LogSpeedup(e);
+  if (name == "weighted") return Weighted(e);
   auto speedup = DecidingSpeedup(e);
   const bool can_win = e.degenerate.empty();
   if (name == "speedup") {

@@ -25,6 +25,8 @@ const std::vector<std::string>& Names();
 //   log-speedup      ln(speedup over the deciding baseline), 0 inside its interval around 1, -1 wrong
 //   speedup          speedup over the deciding baseline, 0 wrong
 //   sol              share of the speed of light that is reached, at most 1; 0 wrong, or not known
+//   weighted         0.3 compiled + 0.4 correct + 0.3 * speedup (at most 3), less 0.1 where that is below
+//                    1; -0.5 no code or not compiled, -0.3 wrong (KernelGYM's weights)
 //   fast1            1 where the deciding speedup's lower end is above 1, else 0
 // A speedup that was not measured earns nothing beyond "correct".
 std::optional<double> Compute(std::string_view name, const Evaluation& evaluation);

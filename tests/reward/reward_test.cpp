@@ -80,6 +80,22 @@ TEST(RewardTest, EagerDecidesWhereItIsNamed) {
   EXPECT_EQ(Compute("fast1", e), 1);
 }
 
+TEST(RewardTest, WeightedAddsCompilingCorrectnessAndACappedSpeedup) {
+  EXPECT_DOUBLE_EQ(*Compute("weighted", Correct(2, 2, 1.9, 2)), 0.7 + 0.6);
+  EXPECT_DOUBLE_EQ(*Compute("weighted", Correct(9, 9, 8, 9)), 0.7 + 0.9);
+  EXPECT_DOUBLE_EQ(*Compute("weighted", Correct(0.5, 0.5, 0.4, 0.5)), 0.7 + 0.15 - 0.1);
+  Evaluation degenerate = Correct(9, 9, 8, 9);
+  degenerate.degenerate = "zeros";
+  EXPECT_DOUBLE_EQ(*Compute("weighted", degenerate), 0.7 + 0.3);
+  Evaluation e;
+  e.verdict = Verdict::kOk;
+  EXPECT_DOUBLE_EQ(*Compute("weighted", e), 0.7) << "nothing was timed";
+  e.verdict = Verdict::kCompileFailed;
+  EXPECT_DOUBLE_EQ(*Compute("weighted", e), -0.5);
+  e.verdict = Verdict::kOutOfBounds;
+  EXPECT_DOUBLE_EQ(*Compute("weighted", e), -0.3);
+}
+
 TEST(RewardTest, AnUnknownNameHasNoReward) {
   EXPECT_FALSE(Compute("generous", Correct(2, 2, 2, 2)));
 }

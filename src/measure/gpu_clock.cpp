@@ -56,19 +56,21 @@ class CacheFlush {
 }  // namespace
 
 GpuClock::GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t contenders,
-                   const std::vector<std::string>& own_kernels, int64_t flush_bytes)
+                   const std::vector<std::string>& own_kernels, int64_t flush_bytes,
+                   device::Guard guard)
     : driver_(&driver),
       cupti_(&cupti),
       kernels_(own_kernels),
       own_kernels_(own_kernels.begin(), own_kernels.end()),
       flush_bytes_(flush_bytes),
+      guard_(guard),
       observations_(contenders),
       kept_(contenders) {}
 
 Checked<GpuClock> GpuClock::Create(const device::gpu::Driver& driver, Cupti& cupti,
                                    size_t contenders, const std::vector<std::string>& own_kernels,
-                                   int64_t flush_bytes) {
-  return GpuClock(driver, cupti, contenders, own_kernels, flush_bytes);
+                                   int64_t flush_bytes, device::Guard guard) {
+  return GpuClock(driver, cupti, contenders, own_kernels, flush_bytes, guard);
 }
 
 GpuClock::GpuClock(GpuClock&& other) noexcept
@@ -77,6 +79,7 @@ GpuClock::GpuClock(GpuClock&& other) noexcept
       kernels_(std::move(other.kernels_)),
       own_kernels_(std::move(other.own_kernels_)),
       flush_bytes_(other.flush_bytes_),
+      guard_(other.guard_),
       observations_(std::move(other.observations_)),
       pending_(std::move(other.pending_)),
       free_events_(std::move(other.free_events_)),
@@ -104,7 +107,7 @@ bool GpuClock::Trace(bool on) {
 
 Checked<void> GpuClock::Check(CUresult result) const {
   if (result == CUDA_SUCCESS) return {};
-  return tl::unexpected(device::gpu::Explain(result, kernels_));
+  return tl::unexpected(device::gpu::Explain(result, kernels_, guard_));
 }
 
 Checked<void> GpuClock::Synchronize() const { return Check(driver_->cuCtxSynchronize()); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/gpu/driver.h"
+#include "device/guard.h"
 #include "measure/activity.h"
 #include "measure/cupti.h"
 #include "measure/interleave.h"
@@ -24,7 +25,7 @@ class GpuClock : public IterationClock {
   // read before each iteration; 0 = warm.
   static Checked<GpuClock> Create(const device::gpu::Driver& driver, Cupti& cupti,
                                   size_t contenders, const std::vector<std::string>& own_kernels,
-                                  int64_t flush_bytes);
+                                  int64_t flush_bytes, device::Guard guard);
   ~GpuClock() override;
   GpuClock(GpuClock&& other) noexcept;
   GpuClock& operator=(GpuClock&&) = delete;
@@ -60,7 +61,7 @@ class GpuClock : public IterationClock {
   };
 
   GpuClock(const device::gpu::Driver& driver, Cupti& cupti, size_t contenders,
-           const std::vector<std::string>& own_kernels, int64_t flush_bytes);
+           const std::vector<std::string>& own_kernels, int64_t flush_bytes, device::Guard guard);
   Checked<void> Check(CUresult result) const;
   Checked<void> NewEvent(CUevent* event);
   Checked<void> Synchronize() const;
@@ -72,6 +73,7 @@ class GpuClock : public IterationClock {
   std::vector<std::string> kernels_;
   std::set<std::string> own_kernels_;
   int64_t flush_bytes_;
+  device::Guard guard_;  // for the sentence about a fault
   std::vector<Observations> observations_;
   std::vector<Pending> pending_;
   std::vector<CUevent> free_events_;

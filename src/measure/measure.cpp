@@ -155,7 +155,7 @@ Checked<std::vector<Samples>> MeasureInterleaved(const std::vector<Contender>& c
     auto l2 = L2Bytes(**driver);
     if (!l2) return tl::unexpected(l2.error());
     auto clock = GpuClock::Create(**driver, Cupti::Get(), contenders.size(), own_kernels,
-                                  options.warm_l2 ? 0 : 2 * *l2);
+                                  options.warm_l2 ? 0 : 2 * *l2, device::GuardNamed(options.guard));
     if (!clock) return tl::unexpected(clock.error());
     Measurement measurement(contenders, options, *clock);
     auto samples = measurement.Run();

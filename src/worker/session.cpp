@@ -59,7 +59,7 @@ Result<void> Session::OpenDevice(const EvalOptions& options) {
 }
 
 Result<void> Session::Configure(const EvalOptions& options) {
-  const auto guard = options.guard == "strict" ? device::Guard::kStrict : device::Guard::kZones;
+  const auto guard = device::GuardNamed(options.guard);
   if (guard != guard_) {  // tensors lie where they were allocated
     bound_ = false;
     bindings_ = {};

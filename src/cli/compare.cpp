@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/app.h"
 #include "cli/commands.h"
@@ -24,11 +25,27 @@ struct CompareCommand {
   bool json = false;
 };
 
+// Whether a JSON value is followed by another, as `eval --json` of several kernels prints them.
+bool HoldsSeveral(const std::string& text) {
+  std::istringstream stream(text);
+  try {
+    nlohmann::json value;
+    stream >> value >> value;
+    return true;
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
 // An evaluation as `eval --json` or `best --json` prints it, or as a run folder holds it.
 Result<Evaluation> ReadEvaluation(const std::string& path) {
   auto text = util::ReadFile(path, 64 << 20);
   if (!text) return tl::unexpected(text.error());
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (json.is_discarded() && HoldsSeveral(*text)) {
+    return Fail(ErrorCode::kUsage,
+                path + " holds several evaluations. Give each of the two a file of its own.");
+  }
   const auto nested = json.is_object() ? json.find("evaluation") : json.end();
   auto evaluation =
       protocol::EvaluationFromJson(json.is_object() && nested != json.end() ? *nested : json);

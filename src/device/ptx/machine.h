@@ -9,6 +9,15 @@
 
 namespace cudaagent::device::ptx {
 
+// Brings a region of another device's memory to the host piece by piece (mirror.h).
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+  // Makes these bytes of the region present, offsets from its begin. Thread-safe. False: they
+  // cannot be had.
+  virtual bool Fetch(uint64_t offset, uint64_t bytes) = 0;
+};
+
 // Memory a kernel may touch: regions of the plan and the module's variables.
 struct Allocation {
   uint64_t begin = 0, end = 0;
@@ -17,6 +26,8 @@ struct Allocation {
   bool* touched = nullptr;  // set when a launch accesses it
   uint8_t* written =
       nullptr;  // one byte per byte, 1 = written, 0 = never; null: all is initialised
+  uint64_t shift = 0;           // host address less the kernel's, modulo 2^64; 0 on the CPU device
+  PageSource* pages = nullptr;  // null: all is present
 };
 
 enum class FaultKind : uint8_t {
@@ -39,6 +50,7 @@ enum class FaultKind : uint8_t {
   kInFlight,
   kRace,
   kDivergentBarrier,
+  kNotFetched,  // a PageSource could not give what was touched
 };
 
 struct FaultState {

@@ -88,8 +88,10 @@ int ReadByte(Warp& warp, uint32_t lane, uint64_t address) {
   ThreadState& thread = *warp.thread;
   uint64_t window = address & kWindowMask, at = address & ~kWindowMask;
   if (window == 0) {
-    if (FindAllocation(thread, address, 1) == nullptr) return -1;
-    return *reinterpret_cast<const uint8_t*>(address);
+    const Allocation* found = FindAllocation(thread, address, 1);
+    if (found == nullptr) return -1;
+    if (found->pages != nullptr && !found->pages->Fetch(address - found->begin, 1)) return -1;
+    return *reinterpret_cast<const uint8_t*>(address + found->shift);
   }
   if (window == kSharedWindow && at < thread.launch->shared_bytes) return warp.block->shared[at];
   uint64_t stride = thread.launch->kernel->local_total;

@@ -36,6 +36,9 @@ bool CheckGlobal(Warp& w, const Allocation* a, int lane, uint64_t address, uint3
   if (use != Use::kRead && !a->writable) {
     return Fault(w, FaultKind::kReadOnly, lane, address, bytes, element, use);
   }
+  if (a->pages != nullptr && !a->pages->Fetch(address - a->begin, bytes)) {
+    return Fault(w, FaultKind::kNotFetched, lane, address, bytes, element, use);
+  }
   if (a->written != nullptr) {
     uint8_t* written = a->written + (address - a->begin);
     if (use != Use::kWrite && !Initialised(written, bytes, element)) {
@@ -61,7 +64,7 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
     const Allocation* a = t.last;
     if (a == nullptr || at < a->begin || at + bytes > a->end) a = FindAllocation(t, at, bytes);
     if (!CheckGlobal(w, a, l, at, bytes, element, use)) return false;
-    access.host[l] = reinterpret_cast<uint8_t*>(at);
+    access.host[l] = reinterpret_cast<uint8_t*>(at + a->shift);
   }
   c.sectors += CountSectors(address, bytes, m);
   return true;

@@ -86,7 +86,8 @@ struct RaceState;   // race.h
 // One host thread at work on a launch.
 struct ThreadState {
   LaunchState* launch = nullptr;
-  const Allocation* last = nullptr;  // cache of the last allocation hit
+  const Allocation* last = nullptr;  // cache of the last allocation hit that has no pages
+  bool not_fetched = false;          // a PageSource has failed
   Counters counters;
   FaultState fault;
 };
@@ -178,7 +179,8 @@ struct LaunchState {
 
 // --- out of line, built once (memory.cpp) ---
 
-// The allocation that holds [address, address + bytes), null where there is none.
+// The allocation that holds [address, address + bytes), its pages there; null where there is none,
+// or with `not_fetched` set.
 const Allocation* FindAllocation(ThreadState& thread, uint64_t address, uint64_t bytes);
 // Number of distinct 32-byte sectors touched by the lanes in `mask`.
 uint32_t CountSectors(const uint64_t* address, uint32_t bytes, uint32_t mask);

@@ -18,6 +18,12 @@ const Allocation* FindAllocation(ThreadState& thread, uint64_t address, uint64_t
   const Allocation* found = above - 1;
   if (address >= found->end || bytes > found->end - address) return nullptr;
   if (found->touched != nullptr) __atomic_store_n(found->touched, true, __ATOMIC_RELAXED);
+  if (found->pages != nullptr) {
+    // Not remembered: the next access may lie in another page.
+    if (found->pages->Fetch(address - found->begin, bytes)) return found;
+    thread.not_fetched = true;
+    return nullptr;
+  }
   thread.last = found;
   return found;
 }
@@ -90,7 +96,6 @@ int ReadByte(Warp& warp, uint32_t lane, uint64_t address) {
   if (window == 0) {
     const Allocation* found = FindAllocation(thread, address, 1);
     if (found == nullptr) return -1;
-    if (found->pages != nullptr && !found->pages->Fetch(address - found->begin, 1)) return -1;
     return *reinterpret_cast<const uint8_t*>(address + found->shift);
   }
   if (window == kSharedWindow && at < thread.launch->shared_bytes) return warp.block->shared[at];

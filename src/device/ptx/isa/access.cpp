@@ -32,12 +32,12 @@ bool Initialised(const uint8_t* written, uint32_t bytes, uint32_t element) {
 // Checks one lane (or a run of lanes) of global memory. Null with the fault filled.
 bool CheckGlobal(Warp& w, const Allocation* a, int lane, uint64_t address, uint32_t bytes,
                  uint32_t element, Use use) {
-  if (a == nullptr) return Fault(w, FaultKind::kBounds, lane, address, bytes, element, use);
+  if (a == nullptr) {
+    FaultKind kind = w.thread->not_fetched ? FaultKind::kNotFetched : FaultKind::kBounds;
+    return Fault(w, kind, lane, address, bytes, element, use);
+  }
   if (use != Use::kRead && !a->writable) {
     return Fault(w, FaultKind::kReadOnly, lane, address, bytes, element, use);
-  }
-  if (a->pages != nullptr && !a->pages->Fetch(address - a->begin, bytes)) {
-    return Fault(w, FaultKind::kNotFetched, lane, address, bytes, element, use);
   }
   if (a->written != nullptr) {
     uint8_t* written = a->written + (address - a->begin);

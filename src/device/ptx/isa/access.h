@@ -73,7 +73,6 @@ inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   const Allocation* a = t.last;
   if (a == nullptr || first < a->begin || first + span > a->end) a = FindAllocation(t, first, span);
   if (a == nullptr || (use != Use::kRead && !a->writable)) return false;
-  if (a->pages != nullptr && !a->pages->Fetch(first - a->begin, span)) return false;
   if (a->written != nullptr) {
     uint8_t* written = a->written + (first - a->begin);
     if (use == Use::kRead && !AllWritten(written, span)) return false;

@@ -89,6 +89,16 @@ struct TierResult {
   double rtol = 0;
 };
 
+// What the interpreter looked at of a plan that ran on a GPU. Nothing found does not mean that there
+// is nothing: docs/measurement.md.
+struct RaceReport {
+  int kernels = 0;            // looked at; their launches and blocks
+  int launches = 0;
+  int64_t blocks = 0;
+  double seconds = 0;
+  std::vector<std::string> remarks;  // "races: not looked for in kernel f (why)"
+};
+
 struct CheckReport {
   int trials = 0;
   int passed = 0;
@@ -99,6 +109,7 @@ struct CheckReport {
   int variants = 0;           // hidden variants of inputs and parameters that apply
   int variants_passed = 0;
   std::vector<std::string> skipped_variants;  // "inputs x -1: the reference is not finite there"
+  std::optional<RaceReport> races;            // not looked for = nullopt
   std::string determinism;    // two runs on one input: "bitwise" | "within tolerance"; "" = not run
   int timed_checks = 0;       // iterations of the timing whose outputs were compared
   std::vector<uint64_t> seeds;  // of the inputs, told after scoring

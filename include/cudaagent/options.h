@@ -10,6 +10,7 @@ struct EvalOptions {
   int trials = 5;                   // fresh random inputs that must all verify
   std::string tier = "verified";    // deciding tolerance: "verified" | "kernelbench" | "cuda-agent"
   bool hidden_variants = true;      // also scaled inputs, new parameters, determinism, strict tier
+  bool races = true;                // GPU: also interpret some blocks to find races; needs hidden_variants
   double time_limit_s = 10;         // wall clock for the timing phase of one candidate
   int min_iterations = 10;
   int max_iterations = 200;

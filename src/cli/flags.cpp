@@ -113,6 +113,8 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::Range(1, 1000));
   AddFlag(command, "--no-hidden-variants", flags.no_hidden_variants,
           "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
+  AddFlag(command, "--no-race-check", flags.no_race_check,
+          "On a GPU, do not look for races by interpreting some blocks of each kernel");
   command.add_option("--seed", flags.options.seed,
                      "Where the random inputs come from, to repeat them; default: nobody can foresee it")
       ->envname("CUDAAGENT_SEED")
@@ -211,6 +213,7 @@ evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const
   config.all_baselines = flags.baselines == "all";
   config.options = flags.options;
   config.options.hidden_variants = !flags.no_hidden_variants;
+  config.options.races = !flags.no_race_check;
   config.options.allow_prepare = !flags.no_prepare;
   config.timeouts = flags.timeouts;
   config.tune = flags.tune;
@@ -248,6 +251,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   if (eval.options.warm_l2) words.push_back("--warm-l2");
   if (eval.no_prepare) words.push_back("--no-prepare");
   if (eval.no_hidden_variants) words.push_back("--no-hidden-variants");
+  if (eval.no_race_check) words.push_back("--no-race-check");
   return words;
 }
 

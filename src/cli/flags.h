@@ -34,6 +34,7 @@ struct EvalFlags {
   EvalOptions options;
   evaluate::Timeouts timeouts;
   bool no_hidden_variants = false;
+  bool no_race_check = false;
   bool no_prepare = false;
   std::vector<std::string> also;  // NAME=VALUE,... each: further shapes to verify at
   evaluate::TuneOptions tune;

@@ -48,7 +48,8 @@ struct Launch {
   std::vector<std::byte> params;     // laid out as KernelInfo::params says
 };
 
-// Memory a kernel may touch. The CPU device lets it touch nothing else; the GPU device ignores it.
+// Memory a kernel may touch. The CPU device lets it touch nothing else; a GPU only hands it on to its
+// shadow.
 struct MemoryRegion {
   std::string name;                  // plan name without "$": "x", "fc.weight", "out0"
   void* base = nullptr;
@@ -79,6 +80,8 @@ class Module {
                                        int64_t shared_bytes);
 };
 
+class Shadow;  // shadow.h
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -87,6 +90,10 @@ class Device {
   virtual bool is_gpu() const = 0;
   virtual Checked<std::unique_ptr<Module>> Load(const Artifact& artifact) = 0;
   virtual void SetRegions(std::vector<MemoryRegion> regions) = 0;
+  // Whether regions are of use now.
+  virtual bool wants_regions() const { return !is_gpu(); }
+  // GPU: launches from now on are shown to `shadow` first, which must outlive them; null: no longer.
+  virtual void SetShadow(Shadow*) {}
   // What surrounds buffers from now on: the sentence about a GPU's fault mentions strict guards.
   virtual void TellGuard(Guard) {}
   // Waits for all work; a kernel's fault shows here on a GPU.

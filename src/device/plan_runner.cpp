@@ -399,7 +399,7 @@ class Runner : public PlanRunner {
 
   // Regions change when an op binds a name; what kernels wrote before then counts as initialised.
   void ShowRegions(const KernelStep& kernel) {
-    if (device_.is_gpu()) return;
+    if (!device_.wants_regions()) return;
     if (regions_generation_ != names_->generation()) {
       device_.SetRegions(names_->Regions(written_));
       regions_generation_ = names_->generation();

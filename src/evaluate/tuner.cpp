@@ -287,6 +287,7 @@ protocol::EvaluateJob PoolEvaluator::Tuner::RankingJob(const Variant& variant, b
   protocol::EvaluateJob job = variant.job;
   job.trials = trials;
   job.eager = false;
+  job.options.races = false;
   job.options.min_iterations = job.options.max_iterations = iterations;
   job.options.time_limit_s = std::min(job.options.time_limit_s, kShortTimingSeconds);
   return job;

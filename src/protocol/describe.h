@@ -90,6 +90,14 @@ void Describe(auto& a, Is<TierResult> auto& v) {
   a("rtol", v.rtol);
 }
 
+void Describe(auto& a, Is<RaceReport> auto& v) {
+  a("kernels", v.kernels);
+  a("launches", v.launches);
+  a("blocks", v.blocks);
+  a("seconds", v.seconds);
+  a("remarks", v.remarks);
+}
+
 void Describe(auto& a, Is<CheckReport> auto& v) {
   a("trials", v.trials);
   a("passed", v.passed);
@@ -100,6 +108,7 @@ void Describe(auto& a, Is<CheckReport> auto& v) {
   a("variants", v.variants);
   a("variants_passed", v.variants_passed);
   a("skipped_variants", v.skipped_variants);
+  a("races", v.races);
   a("determinism", v.determinism);
   a("timed_checks", v.timed_checks);
   a("seeds", v.seeds);
@@ -273,6 +282,7 @@ void Describe(auto& a, Is<EvalOptions> auto& v) {
   a("ci_half_width", v.ci_half_width);
   a("warm_l2", v.warm_l2);
   a("hidden_variants", v.hidden_variants);
+  a("races", v.races);
   a("check_only", v.check_only);
   a("energy", v.energy);
   a("clock", v.clock);

@@ -151,6 +151,12 @@ std::string EvaluationText(const Evaluation& e) {
     text += "\n";
   }
   for (const std::string& skipped : e.check.skipped_variants) text += "  skipped:  " + skipped + "\n";
+  if (e.check.races) {
+    const RaceReport& races = *e.check.races;
+    text += fmt::format("  races          looked for in {} block{} of {} kernel{}, {:.2f} s\n", races.blocks,
+                        races.blocks == 1 ? "" : "s", races.kernels, races.kernels == 1 ? "" : "s", races.seconds);
+    for (const std::string& remark : races.remarks) text += "  note:  " + remark + "\n";
+  }
   if (!e.degenerate.empty()) {
     text += "  degenerate     " + e.degenerate + "; no speedup on this problem counts as a win\n";
   }

@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <new>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "candidate/plan.h"
 #include "candidate/validate.h"
+#include "device/shadow.h"
 #include "protocol/names.h"
 #include "reference/precision.h"
 #include "util/hash.h"
@@ -84,6 +86,28 @@ bool WarmCompiled(const std::string& mode, Session& session, Evaluation* evaluat
   return false;
 }
 
+// The plan once more, shown to the interpreter launch by launch: it finds races that this GPU's schedule
+// wins each time.
+Checked<void> LookForRaces(device::PlanRunner& runner, device::Device& device,
+                           const device::Artifact& artifact, uint64_t seed, CheckReport* report) {
+  device::ShadowOptions options;
+  options.seed = seed != 0 ? seed : std::random_device()();
+  options.sms = device.limits().sms;
+  const auto shadow = device::OpenShadow(artifact, options);
+  if (shadow == nullptr) {
+    report->notes.push_back("races: not looked for (this worker was built without the CPU device)");
+    return {};
+  }
+  runner.Poison();
+  device.SetShadow(shadow.get());
+  // Both return what is thrown within.
+  Checked<void> ran = runner.PrepareAgain();
+  if (ran) ran = runner.Run();
+  device.SetShadow(nullptr);
+  report->races = shadow->report();
+  return ran;
+}
+
 // Everything from the file's text to the timings. The Error is the world's, the Fault the
 // candidate's.
 Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, Stages& stages,
@@ -134,6 +158,10 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
     auto checked = verify::CheckCandidate(runner, device, **bindings, session.reference(),
                                           precision, job.options, &evaluation->check);
     if (!checked || !*checked) return checked;
+    if (device.is_gpu() && job.options.hidden_variants && job.options.races) {
+      auto raced = LookForRaces(runner, device, artifact, seed, &evaluation->check);
+      if (!raced) return raced;
+    }
   }
   if (!device.is_gpu()) {
     if (job.options.check_only) {

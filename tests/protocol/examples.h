@@ -41,6 +41,7 @@ inline EvalOptions ExampleOptions() {
   options.clock = "events";
   options.guard = "strict";
   options.hidden_variants = false;
+  options.races = false;
   options.allow_prepare = false;
   options.model_gpu = "a100";
   options.instruction_budget = 1ULL << 63;
@@ -82,6 +83,7 @@ inline Evaluation ExampleEvaluation() {
   e.check.variants = 4;
   e.check.variants_passed = 3;
   e.check.skipped_variants = {"inputs x -1: not finite"};
+  e.check.races = RaceReport{2, 3, 17, 0.125, {"races: not looked for in kernel g (why)"}};
   e.check.determinism = "bitwise";
   e.check.timed_checks = 4;
   e.check.seeds = {1, 1ULL << 62};

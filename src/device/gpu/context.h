@@ -9,10 +9,16 @@
 #include "device/gpu/driver.h"
 #include "device/guard.h"
 
+namespace cudaagent::device {
+class Shadow;
+}
+
 namespace cudaagent::device::gpu {
 
 struct Context {
   const Driver* driver = nullptr;
+  CUcontext primary = nullptr;
+  Shadow* shadow = nullptr;  // of the plan that runs now; null: none
   int sms = 0;
   bool poisoned = false;
   Guard guard = Guard::kZones;

@@ -28,6 +28,7 @@ namespace cudaagent::device::gpu {
   X(cuModuleLoadDataEx)                          \
   X(cuModuleUnload)                              \
   X(cuModuleGetFunction)                         \
+  X(cuModuleGetGlobal)                           \
   X(cuFuncGetParamInfo)                          \
   X(cuFuncGetAttribute)                          \
   X(cuFuncSetAttribute)                          \
@@ -38,6 +39,7 @@ namespace cudaagent::device::gpu {
   X(cuEventRecord)                               \
   X(cuEventElapsedTime)                          \
   X(cuMemGetInfo)                                \
+  X(cuMemcpyDtoH)                                \
   X(cuMemGetAllocationGranularity)               \
   X(cuMemAddressReserve)                         \
   X(cuMemAddressFree)                            \

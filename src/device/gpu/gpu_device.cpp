@@ -11,6 +11,7 @@
 #include "device/gpu/driver_version.h"
 #include "device/gpu/gpu_module.h"
 #include "device/op_call.h"
+#include "device/shadow.h"
 
 namespace cudaagent::device {
 namespace {
@@ -33,7 +34,11 @@ class GpuDevice : public Device {
   Checked<std::unique_ptr<Module>> Load(const Artifact& artifact) override {
     return gpu::LoadModule(artifact, context_);
   }
-  void SetRegions(std::vector<MemoryRegion>) override {}
+  void SetRegions(std::vector<MemoryRegion> regions) override {
+    if (context_.shadow != nullptr) context_.shadow->SetRegions(std::move(regions));
+  }
+  bool wants_regions() const override { return context_.shadow != nullptr; }
+  void SetShadow(Shadow* shadow) override { context_.shadow = shadow; }
   void TellGuard(Guard guard) override { context_.guard = guard; }
   Checked<void> Synchronize() override {
     const CUresult result = context_.driver->cuCtxSynchronize();
@@ -96,7 +101,6 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   Context context;
   context.driver = &driver;
   CUdevice device = 0;
-  CUcontext primary = nullptr;
   std::array<char, 256> name{};
   CUuuid uuid{};
   size_t memory = 0;
@@ -114,8 +118,8 @@ Result<std::unique_ptr<Device>> OpenGpu(int index) {
   Query query;
   query.Try(driver.cuDeviceGet(&device, index));
   // Kept for good: the context lives as long as the process.
-  query.Try(driver.cuDevicePrimaryCtxRetain(&primary, device));
-  query.Try(driver.cuCtxSetCurrent(primary));
+  query.Try(driver.cuDevicePrimaryCtxRetain(&context.primary, device));
+  query.Try(driver.cuCtxSetCurrent(context.primary));
   query.Try(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device));
   query.Try(driver.cuDeviceGetUuid(&uuid, device));
   query.Try(driver.cuDeviceTotalMem(&memory, device));

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "device/shadow.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -15,6 +16,28 @@ namespace {
 
 // Without opting in, a block may use this much shared memory, static and dynamic together.
 constexpr size_t kDefaultSharedBytes = 48 << 10;
+
+// The memory that a module's launches see. Host threads that were just started have no context.
+class ContextMemory : public DeviceMemory {
+ public:
+  ContextMemory(CUmodule module, const Context& context) : module_(module), context_(context) {}
+
+  bool Read(uint64_t address, uint64_t bytes, void* to) override {
+    return context_.driver->cuCtxSetCurrent(context_.primary) == CUDA_SUCCESS &&
+           context_.driver->cuMemcpyDtoH(to, address, bytes) == CUDA_SUCCESS;
+  }
+  uint64_t AddressOf(const std::string& variable, uint64_t bytes) override {
+    CUdeviceptr address = 0;
+    size_t size = 0;
+    const CUresult result =
+        context_.driver->cuModuleGetGlobal(&address, &size, module_, variable.c_str());
+    return result == CUDA_SUCCESS && size >= bytes ? address : 0;
+  }
+
+ private:
+  CUmodule module_;
+  const Context& context_;
+};
 
 class GpuModule : public Module {
  public:
@@ -67,6 +90,7 @@ class GpuModule : public Module {
       // The driver copies the values during the call.
       params.push_back(const_cast<std::byte*>(launch.params.data()) + each.offset);
     }
+    if (auto shown = ShowToShadow(launch); !shown) return shown;
     const CUresult result =
         context_.driver->cuLaunchKernelEx(&config, function.handle, params.data(), nullptr);
     if (result != CUDA_SUCCESS) return tl::unexpected(context_.Record(result, name));
@@ -96,6 +120,15 @@ class GpuModule : public Module {
     KernelInfo info;
     size_t opted_in_bytes = 0;  // dynamic shared memory allowed so far
   };
+
+  // What ran before must have ended: the shadow reads the memory as the launch will see it.
+  Checked<void> ShowToShadow(const Launch& launch) {
+    if (context_.shadow == nullptr || !context_.shadow->Wants(launch)) return {};
+    const CUresult result = context_.driver->cuCtxSynchronize();
+    if (result != CUDA_SUCCESS) return tl::unexpected(context_.Record(result, ""));
+    ContextMemory memory(module_, context_);
+    return context_.shadow->Look(launch, memory);
+  }
 
   Checked<Function*> Find(const std::string& mangled) {
     const auto known = functions_.find(mangled);

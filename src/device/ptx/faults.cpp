@@ -300,6 +300,9 @@ Fault Describe(const FaultState& f, const LaunchState& launch) {
               Where(f, launch) + "waits at a barrier here while thread " +
                   Thread(f.other_thread, launch) + " waits at " + Line(launch, f.other_pc) +
                   ": a barrier that not all threads reach at the same place is undefined"};
+    case FaultKind::kNotFetched:
+      return {Verdict::kInfraError,
+              Where(f, launch) + Doing(f) + " that could not be copied from the GPU"};
     case FaultKind::kNone:
       break;
   }

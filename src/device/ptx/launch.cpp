@@ -40,8 +40,9 @@ struct Shared {
   uint64_t blocks;
   std::atomic<uint64_t> next{0};
   std::mutex mutex;
-  Counters total;
+  LaunchOutcome outcome;
   FaultState fault;
+  std::atomic<bool> stop{false};  // start no further block
 };
 
 uint32_t SpecialValue(Special what, const LaunchState& launch, const BlockState& block,
@@ -138,7 +139,9 @@ class BlockRunner {
       BlockMemory* memory = nullptr;
       if (more && live.size() < max_live_) {
         uint64_t index = shared_.next.fetch_add(1);
-        if (index >= shared_.blocks || index > launch_.first_fault.load()) {
+        const std::vector<uint64_t>* chosen = shared_.request->chosen;
+        if (chosen != nullptr) index = index < chosen->size() ? (*chosen)[index] : shared_.blocks;
+        if (index >= shared_.blocks || index > launch_.first_fault.load() || shared_.stop.load()) {
           more = false;
           continue;
         }
@@ -150,10 +153,20 @@ class BlockRunner {
       }
       switch (RunBlock(*memory)) {
         case State::kEnded:
+          ++ended_;
+          free_.push_back(memory);
+          break;
+        case State::kDropped:
           free_.push_back(memory);
           break;
         case State::kYielded:
-          live.push_back(memory);
+          if (shared_.request->chosen != nullptr) {
+            waits_ = true;
+            shared_.stop.store(true);
+            free_.push_back(memory);
+          } else {
+            live.push_back(memory);
+          }
           break;
         case State::kFaulted:
           free_.push_back(memory);
@@ -162,7 +175,12 @@ class BlockRunner {
       }
     }
     std::lock_guard<std::mutex> lock(shared_.mutex);
-    Add(shared_.total, thread_.counters);
+    LaunchOutcome& outcome = shared_.outcome;
+    Add(outcome.counters, thread_.counters);
+    outcome.ended += ended_;
+    outcome.waits |= waits_;
+    outcome.spent |= spent_;
+    outcome.races = races_;
   }
 
   static void Add(Counters& to, const Counters& from) {
@@ -177,7 +195,7 @@ class BlockRunner {
   }
 
  private:
-  enum class State { kEnded, kYielded, kFaulted };
+  enum class State { kEnded, kYielded, kFaulted, kDropped };
 
   BlockMemory* Free() {
     if (!free_.empty()) {
@@ -260,7 +278,13 @@ class BlockRunner {
             static_cast<uint64_t>(std::max<int64_t>(0, warp.quantum_start - warp.quantum));
         if (block.divergent) return Diverged(block);
         if (outcome == Executor::Outcome::kFault) return Faulted();
-        if (!Spend(thread_.counters.lanes - before, warp)) return Faulted();
+        if (!Spend(thread_.counters.lanes - before, warp)) {
+          if (shared_.request->chosen == nullptr) return Faulted();
+          thread_.fault = FaultState{};
+          spent_ = true;
+          shared_.stop.store(true);
+          return State::kDropped;
+        }
         if (outcome == Executor::Outcome::kQuantum) {
           out_of_time = true;
           RotateGroup(warp);
@@ -271,7 +295,7 @@ class BlockRunner {
       uint64_t fault = launch_.first_fault.load(std::memory_order_relaxed);
       // A cooperative launch's blocks may wait for the faulting one: all stop.
       if (fault < block.index || (shared_.request->cooperative && fault != ~uint64_t{0})) {
-        return State::kEnded;
+        return State::kDropped;
       }
       if (out_of_time && --patience <= 0) return State::kYielded;
     }
@@ -330,15 +354,15 @@ class BlockRunner {
   ThreadState thread_;
   uint32_t n_warps_ = 0;
   size_t register_bytes_ = 0, local_bytes_ = 0, raw_bytes_ = 0, block_bytes_ = 0, max_live_ = 1;
-  bool races_ = false;
-  uint64_t unspent_ = 0;
+  bool races_ = false, waits_ = false, spent_ = false;
+  uint64_t unspent_ = 0, ended_ = 0;
   std::vector<std::unique_ptr<BlockMemory>> all_;
   std::vector<BlockMemory*> free_;
 };
 
 }  // namespace
 
-Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
+LaunchOutcome RunBlocks(const LaunchRequest& request, uint64_t* used) {
   LaunchState launch;
   launch.kernel = request.kernel;
   launch.grid[0] = request.grid.x;
@@ -375,7 +399,7 @@ Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
 
   Shared shared{&request, &launch, uint64_t{request.grid.x} * request.grid.y * request.grid.z,
                 {},       {},      {},
-                {}};
+                {},       {}};
   int threads = static_cast<int>(std::min<uint64_t>(std::max(1, request.threads), shared.blocks));
   std::vector<std::thread> others;
   for (int i = 1; i < threads; ++i) {
@@ -383,12 +407,16 @@ Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
   }
   BlockRunner(shared).Run();
   for (std::thread& thread : others) thread.join();
-  *used += shared.total.lanes;
-  if (shared.fault.kind != FaultKind::kNone) {
-    Fault fault = Describe(shared.fault, launch);
-    return Blame(fault.verdict, fault.message);
-  }
-  return shared.total;
+  *used += shared.outcome.counters.lanes;
+  shared.outcome.kind = shared.fault.kind;
+  if (shared.fault.kind != FaultKind::kNone) shared.outcome.fault = Describe(shared.fault, launch);
+  return std::move(shared.outcome);
+}
+
+Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used) {
+  LaunchOutcome outcome = RunBlocks(request, used);
+  if (outcome.kind != FaultKind::kNone) return tl::unexpected(std::move(outcome.fault));
+  return outcome.counters;
 }
 
 }  // namespace cudaagent::device::ptx

@@ -1,8 +1,7 @@
 // Runs one launch: blocks on host threads, counters, the first fault in block order.
 #pragma once
 
-#include <memory>
-#include <string>
+#include <cstdint>
 #include <vector>
 
 #include "cudaagent/fault.h"
@@ -25,11 +24,30 @@ struct LaunchRequest {
   uint64_t number = 0;  // %gridid
   int threads = 1;      // host threads
   bool races = true;    // look for races in shared memory
+  // Only these blocks, ascending, of a launch that is not cooperative; null: all.
+  const std::vector<uint64_t>* chosen = nullptr;
   void (*print)(LaunchState&, const char* text) = nullptr;
   void* print_to = nullptr;
 };
 
-// Runs to the end. Counters do not depend on the number of host threads; a fault is that of the
+// How a launch ended.
+struct LaunchOutcome {
+  Counters counters;
+  uint64_t ended = 0;  // blocks that ran to their end
+  // The fault of the lowest block that had one.
+  FaultKind kind = FaultKind::kNone;
+  Fault fault;
+  // Of chosen blocks, which faulted no block: the budget was spent, or a block kept waiting for
+  // what others do (a flag, a ticket). No further block was started then.
+  bool spent = false, waits = false;
+  bool races = false;  // they were looked for: its records may need too much memory
+};
+
+// Runs to the end, or until one of the above stops it. `used` is increased by the thread
+// instructions executed.
+LaunchOutcome RunBlocks(const LaunchRequest& request, uint64_t* used);
+
+// Runs all blocks to the end. Counters do not depend on the number of host threads; a fault is that of the
 // lowest faulting block. `used` is increased by the thread instructions executed.
 Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used);
 

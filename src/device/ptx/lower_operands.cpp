@@ -147,7 +147,7 @@ uint64_t Lowering::AddressOf(const Operand& operand, Space* space) const {
   }
   if (const PlacedVariable* placed = image_.Find(operand.name)) {
     *space = placed->constant ? Space::kConst : Space::kGlobal;
-    return reinterpret_cast<uint64_t>(placed->base);
+    return placed->address;
   }
   if (auto shared = module_shared_.find(operand.name); shared != module_shared_.end()) {
     *space = Space::kShared;

@@ -9,6 +9,15 @@
 
 namespace cudaagent::device::ptx {
 
+// Brings a region of another device's memory to the host piece by piece (mirror.h).
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+  // Makes these bytes of the region present, offsets from its begin. Thread-safe. False: they
+  // cannot be had.
+  virtual bool Fetch(uint64_t offset, uint64_t bytes) = 0;
+};
+
 // Memory a kernel may touch: regions of the plan and the module's variables.
 struct Allocation {
   uint64_t begin = 0, end = 0;
@@ -17,6 +26,8 @@ struct Allocation {
   bool* touched = nullptr;  // set when a launch accesses it
   uint8_t* written =
       nullptr;  // one byte per byte, 1 = written, 0 = never; null: all is initialised
+  uint64_t shift = 0;           // host address less the kernel's, modulo 2^64; 0 on the CPU device
+  PageSource* pages = nullptr;  // null: all is present
 };
 
 enum class FaultKind : uint8_t {
@@ -39,6 +50,7 @@ enum class FaultKind : uint8_t {
   kInFlight,
   kRace,
   kDivergentBarrier,
+  kNotFetched,  // a PageSource could not give what was touched
 };
 
 struct FaultState {
@@ -74,7 +86,8 @@ struct RaceState;   // race.h
 // One host thread at work on a launch.
 struct ThreadState {
   LaunchState* launch = nullptr;
-  const Allocation* last = nullptr;  // cache of the last allocation hit
+  const Allocation* last = nullptr;  // cache of the last allocation hit that has no pages
+  bool not_fetched = false;          // a PageSource has failed
   Counters counters;
   FaultState fault;
 };
@@ -166,7 +179,8 @@ struct LaunchState {
 
 // --- out of line, built once (memory.cpp) ---
 
-// The allocation that holds [address, address + bytes), null where there is none.
+// The allocation that holds [address, address + bytes), its pages there; null where there is none,
+// or with `not_fetched` set.
 const Allocation* FindAllocation(ThreadState& thread, uint64_t address, uint64_t bytes);
 // Number of distinct 32-byte sectors touched by the lanes in `mask`.
 uint32_t CountSectors(const uint64_t* address, uint32_t bytes, uint32_t mask);

@@ -18,6 +18,12 @@ const Allocation* FindAllocation(ThreadState& thread, uint64_t address, uint64_t
   const Allocation* found = above - 1;
   if (address >= found->end || bytes > found->end - address) return nullptr;
   if (found->touched != nullptr) __atomic_store_n(found->touched, true, __ATOMIC_RELAXED);
+  if (found->pages != nullptr) {
+    // Not remembered: the next access may lie in another page.
+    if (found->pages->Fetch(address - found->begin, bytes)) return found;
+    thread.not_fetched = true;
+    return nullptr;
+  }
   thread.last = found;
   return found;
 }
@@ -88,8 +94,9 @@ int ReadByte(Warp& warp, uint32_t lane, uint64_t address) {
   ThreadState& thread = *warp.thread;
   uint64_t window = address & kWindowMask, at = address & ~kWindowMask;
   if (window == 0) {
-    if (FindAllocation(thread, address, 1) == nullptr) return -1;
-    return *reinterpret_cast<const uint8_t*>(address);
+    const Allocation* found = FindAllocation(thread, address, 1);
+    if (found == nullptr) return -1;
+    return *reinterpret_cast<const uint8_t*>(address + found->shift);
   }
   if (window == kSharedWindow && at < thread.launch->shared_bytes) return warp.block->shared[at];
   uint64_t stride = thread.launch->kernel->local_total;

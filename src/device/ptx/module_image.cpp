@@ -5,7 +5,7 @@
 
 namespace cudaagent::device::ptx {
 
-ModuleImage::ModuleImage(const ModuleText& text) {
+ModuleImage::ModuleImage(const ModuleText& text, const Locate& locate) {
   uint64_t total = 0;
   for (const Variable& variable : text.variables) {
     if (variable.space != Space::kGlobal && variable.space != Space::kConst) continue;
@@ -15,10 +15,17 @@ ModuleImage::ModuleImage(const ModuleText& text) {
     placed.name = variable.name;
     placed.bytes = variable.bytes;
     placed.constant = variable.space == Space::kConst;
+    if (locate) placed.address = locate(variable.name, variable.bytes);
+    if (placed.address != 0) {
+      by_name_[variable.name] = variables_.size();
+      variables_.push_back(std::move(placed));
+      continue;
+    }
     uint64_t align = std::max<uint64_t>(variable.align, 16);
     placed.storage = std::make_unique<uint8_t[]>(variable.bytes + align + 1);
     uint64_t raw = reinterpret_cast<uint64_t>(placed.storage.get());
     placed.base = placed.storage.get() + ((align - raw % align) % align);
+    placed.address = reinterpret_cast<uint64_t>(placed.base);
     std::copy(variable.initial.begin(), variable.initial.end(), placed.base);
     by_name_[variable.name] = variables_.size();
     variables_.push_back(std::move(placed));
@@ -32,8 +39,8 @@ ModuleImage::ModuleImage(const ModuleText& text) {
             "the initialiser of " + variable.name + " names " + address.symbol +
             ", which is no variable: tables of functions are not supported by the CPU device");
       }
-      uint64_t value =
-          reinterpret_cast<uint64_t>(target->base) + static_cast<uint64_t>(address.offset);
+      if (holder->base == nullptr) continue;  // initialised where it lies
+      uint64_t value = target->address + static_cast<uint64_t>(address.offset);
       std::memcpy(holder->base + address.at, &value, 8);
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,8 +14,9 @@ namespace cudaagent::device::ptx {
 
 struct PlacedVariable {
   std::string name;
-  std::unique_ptr<uint8_t[]> storage;
-  uint8_t* base = nullptr;  // aligned
+  uint64_t address = 0;                // as kernels see it
+  std::unique_ptr<uint8_t[]> storage;  // null: it lies elsewhere
+  uint8_t* base = nullptr;             // of the storage, aligned
   uint64_t bytes = 0;
   bool constant = false;
 };
@@ -22,7 +24,10 @@ struct PlacedVariable {
 // Places and initialises .global and .const variables. Throws PtxError. Addresses do not change.
 class ModuleImage {
  public:
-  explicit ModuleImage(const ModuleText& text);
+  // Where a variable lies that some other device has placed; 0: it is placed here.
+  using Locate = std::function<uint64_t(const std::string& name, uint64_t bytes)>;
+
+  explicit ModuleImage(const ModuleText& text, const Locate& locate = {});
   const std::vector<PlacedVariable>& variables() const { return variables_; }
   const PlacedVariable* Find(const std::string& name) const;
 

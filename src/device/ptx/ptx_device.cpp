@@ -225,7 +225,7 @@ Checked<void> PtxModule::Run(const Launch& launch) {
   }
   for (const PlacedVariable& variable : image_.variables()) {
     if (variable.bytes == 0) continue;
-    uint64_t at = reinterpret_cast<uint64_t>(variable.base);
+    uint64_t at = variable.address;
     table.push_back(
         {at, at + variable.bytes, variable.name.c_str(), !variable.constant, nullptr, nullptr});
   }

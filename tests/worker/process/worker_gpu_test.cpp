@@ -105,6 +105,39 @@ TEST_F(WorkerGpuTest, TimesTheSameOperatorLikeEager) {
   EXPECT_NEAR(evaluation.speedup_eager->value, 1, 0.2);
 }
 
+TEST_F(WorkerGpuTest, TellsWhatTheInterpreterLookedAt) {
+  const Evaluation evaluation = Good(SoftmaxKernel());
+  ASSERT_EQ(evaluation.verdict, Verdict::kOk) << evaluation.message;
+  ASSERT_TRUE(evaluation.check.races);
+  EXPECT_EQ(evaluation.check.races->kernels, 1);
+  EXPECT_EQ(evaluation.check.races->launches, 1);
+  EXPECT_GE(evaluation.check.races->blocks, 8);
+  EXPECT_LT(evaluation.check.races->seconds, 2);
+  EXPECT_THAT(evaluation.check.races->remarks, testing::IsEmpty());
+}
+
+// The second reduction writes what slow warps may still read of the first: 16 iterations lie between,
+// so the results are right.
+TEST_F(WorkerGpuTest, FindsARaceThatItsOwnScheduleHides) {
+  std::string racy = SoftmaxKernel();
+  const std::string barrier = "  __syncthreads();\n  for (int d";
+  racy.replace(racy.find(barrier), barrier.size(), "  for (int d");
+  const Evaluation found = Good(racy);
+  EXPECT_EQ(found.verdict, Verdict::kDeviceFault) << found.message;
+  EXPECT_THAT(found.message, HasSubstr("of shared memory at parts["));
+  EXPECT_THAT(found.message, HasSubstr("a race; found by interpreting"));
+  EXPECT_EQ(found.check.passed, found.check.trials);
+
+  protocol::EvaluateJob job = Compiled(racy, problem_, hello_.device.arch);
+  job.options.races = false;
+  job.options.check_only = true;
+  worker_->Send(protocol::ToWorker(job));
+  const auto reply = worker_->Expect<protocol::EvaluationReply>();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->evaluation.verdict, Verdict::kOk) << reply->evaluation.message;
+  EXPECT_FALSE(reply->evaluation.check.races);
+}
+
 TEST_F(WorkerGpuTest, SeesUnwrittenRows) {
   const Evaluation evaluation = Good(SoftmaxKernel("", "x.size(0) / 2"));
   EXPECT_EQ(evaluation.verdict, Verdict::kWrongResult);

@@ -32,7 +32,10 @@ bool Initialised(const uint8_t* written, uint32_t bytes, uint32_t element) {
 // Checks one lane (or a run of lanes) of global memory. Null with the fault filled.
 bool CheckGlobal(Warp& w, const Allocation* a, int lane, uint64_t address, uint32_t bytes,
                  uint32_t element, Use use) {
-  if (a == nullptr) return Fault(w, FaultKind::kBounds, lane, address, bytes, element, use);
+  if (a == nullptr) {
+    FaultKind kind = w.thread->not_fetched ? FaultKind::kNotFetched : FaultKind::kBounds;
+    return Fault(w, kind, lane, address, bytes, element, use);
+  }
   if (use != Use::kRead && !a->writable) {
     return Fault(w, FaultKind::kReadOnly, lane, address, bytes, element, use);
   }
@@ -61,7 +64,7 @@ bool Global(Warp& w, const uint64_t* address, uint32_t m, uint32_t bytes, uint32
     const Allocation* a = t.last;
     if (a == nullptr || at < a->begin || at + bytes > a->end) a = FindAllocation(t, at, bytes);
     if (!CheckGlobal(w, a, l, at, bytes, element, use)) return false;
-    access.host[l] = reinterpret_cast<uint8_t*>(at);
+    access.host[l] = reinterpret_cast<uint8_t*>(at + a->shift);
   }
   c.sectors += CountSectors(address, bytes, m);
   return true;

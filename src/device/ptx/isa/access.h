@@ -81,7 +81,7 @@ inline bool GlobalRun(Warp& w, uint64_t first, uint32_t span, uint32_t bytes, Us
   ++t.counters.requests;
   t.counters.bytes += kLanes * bytes;
   t.counters.sectors += ((first + span - 1) >> 5) - (first >> 5) + 1;
-  access.host[0] = reinterpret_cast<uint8_t*>(first);
+  access.host[0] = reinterpret_cast<uint8_t*>(first + a->shift);
   return true;
 }
 template <uint32_t kBytes, Use kUse>

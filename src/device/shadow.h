@@ -1,6 +1,7 @@
 // The shadow of a plan's run on a GPU: before a kernel is launched, the PTX interpreter runs some
-// blocks of that launch on copies of the memory they touch and looks for what the GPU's schedule may
-// hide, races in shared memory above all. What a sample can and cannot show: docs/measurement.md.
+// blocks of that launch on copies of the memory they touch and looks for what the GPU's schedule
+// may hide, races in shared memory above all. What a sample can and cannot show:
+// docs/measurement.md.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +26,13 @@ class DeviceMemory {
 };
 
 struct ShadowOptions {
-  uint64_t seed = 0;               // which blocks are chosen
-  uint64_t budget = 40'000'000;    // thread instructions of the whole run
-  int64_t copied = 256 << 20;      // bytes of device memory of the whole run
-  int blocks = 8;                  // of a sample: the first, the last, random ones
-  int launches = 2;                // of each kernel
-  int threads = 0;                 // host threads; 0: as many as there are cores, at most 8
-  int sms = 1;                     // of the GPU
+  uint64_t seed = 0;             // which blocks are chosen
+  uint64_t budget = 40'000'000;  // thread instructions of the whole run
+  int64_t copied = 256 << 20;    // bytes of device memory of the whole run
+  int blocks = 8;                // of a sample: the first, the last, random ones
+  int launches = 2;              // of each kernel
+  int threads = 0;               // host threads; 0: as many as there are cores, at most 8
+  int sms = 1;                   // of the GPU
 };
 
 // For one run of one plan; one thread at a time.

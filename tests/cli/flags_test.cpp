@@ -69,10 +69,12 @@ TEST_F(FlagsTest, TheRecheckCommandNamesWhatDiffersFromTheDefaults) {
   EvalFlags eval;
   eval.options.tier = "kernelbench";
   eval.options.guard = "strict";
+  eval.no_race_check = true;
   const std::vector<std::string> words = RecheckCommand(*spec, flags_, eval);
   const std::vector<std::string> tail(words.begin() + 1, words.end());
   EXPECT_EQ(tail, (std::vector<std::string>{"eval", flags_.model_path, "--const", "dim=1024", "--precision",
-                                            "fp32", "--tier", "kernelbench", "--guard", "strict"}));
+                                            "fp32", "--tier", "kernelbench", "--guard", "strict",
+                                            "--no-race-check"}));
 }
 
 }  // namespace

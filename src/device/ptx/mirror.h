@@ -1,4 +1,5 @@
-// A region of a GPU's memory on the host, copied page by page when the interpreter first touches it.
+// A region of a GPU's memory on the host, copied page by page when the interpreter first touches
+// it.
 #pragma once
 
 #include <atomic>

@@ -191,9 +191,8 @@ class PtxShadow : public Shadow {
     request.sms = static_cast<uint32_t>(std::max(1, options_.sms));
     request.budget = budget;
     request.chosen = chosen.empty() ? nullptr : &chosen;
-    const uint64_t blocks = chosen.empty()
-                                ? uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z
-                                : chosen.size();
+    const uint64_t blocks =
+        chosen.empty() ? uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z : chosen.size();
     const uint64_t threads = blocks * launch.block.x * launch.block.y * launch.block.z;
     request.threads = threads < kThreadsWorthSharing ? 1 : options_.threads;
     uint64_t spent = 0;
@@ -241,15 +240,16 @@ class PtxShadow : public Shadow {
       }
     }
     if (whole) {
-      const LaunchOutcome all = Run(launch, kernel, memory, {}, share - std::min(used, share),
-                                    &used);
+      const LaunchOutcome all =
+          Run(launch, kernel, memory, {}, share - std::min(used, share), &used);
       if (ShownByABlock(all.kind) || all.kind == FaultKind::kUninitialised) {
         return Found(launch, all);
       }
       if (all.kind != FaultKind::kNone && all.kind != FaultKind::kBudget) {
         return Stopped(launch, all);
       }
-      if (all.kind == FaultKind::kNone && !all.races && kernel.static_shared + launch.dynamic_shared_bytes != 0) {
+      if (all.kind == FaultKind::kNone && !all.races &&
+          kernel.static_shared + launch.dynamic_shared_bytes != 0) {
         GiveUp(launch, "the records of its accesses need too much memory");
         return {};
       }

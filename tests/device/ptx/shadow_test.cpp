@@ -302,7 +302,8 @@ TEST(PtxShadow, ABlockThatNeedsMoreInstructionsThanThereAreGetsARemark) {
   unsigned v = threadIdx.x;
   for (int i = 0; i < 100000; ++i) v = v * 1664525 + y[v % 64];
   y[threadIdx.x] = v;
-})", options);
+})",
+          options);
   far.Buffer("y", 256).Begin();
   EXPECT_EQ(far.Say(100, 64), "ok");
   EXPECT_THAT(far.report().remarks, ElementsAre(HasSubstr("takes more instructions")));

@@ -17,7 +17,7 @@ def warm(path, precision, device):
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     torch.backends.cudnn.allow_tf32 = precision != "fp32"
     torch._dynamo.reset()
-    loaded = problem.Problem(path, pathlib.Path(path).read_text(), "Model", "get_inputs", [], "float32", device)
+    loaded = problem.Problem(path, pathlib.Path(path).read_text(), "Model", "get_inputs", {}, "float32", device)
     loaded.forward_compiled("default", *loaded.make_inputs(1))
     if device != "cpu":
         torch.cuda.synchronize()

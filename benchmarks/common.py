@@ -3,8 +3,10 @@ import datetime
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -50,3 +52,47 @@ def percentile(values, share):
     """Nearest-rank percentile of a non-empty list."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, max(0, -(-len(ordered) * share // 100) - 1))]
+
+
+def bench_piece(program, words, folder, every_call=(), max_seconds=0):
+    """Begins `bench words --out folder`, or goes on with what lies there. After `max_seconds` it is asked to stop
+    as by Ctrl-C: what runs finishes its evaluation. Returns (exit code, wall seconds); 130 = more is left."""
+    begun = pathlib.Path(folder, "bench.json").exists()
+    command = [program, "bench", *(["--resume", folder] if begun else [*words, "--out", folder]), *every_call]
+    started = time.monotonic()
+    process = subprocess.Popen([str(word) for word in command], stdout=sys.stderr)
+    try:
+        process.wait(timeout=max_seconds or None)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    return process.returncode, time.monotonic() - started
+
+
+def bench_row(row):
+    """What a result file keeps of a row of report.json. Times in ms."""
+    evaluation = row.get("evaluation", {})
+    kept = {key: row[key] for key in ("problem", "outcome", "attempts", "best_attempt", "verdicts", "seconds",
+                                      "degenerate", "stopped") if row.get(key) not in (None, "", {})}
+    if row["outcome"] != "correct":
+        return {**kept, "verdict": evaluation.get("verdict", ""), "message": row["message"][:500]}
+    for name, key in (("ours_ms", "candidate"), ("eager_ms", "eager"), ("compile_ms", "compiled_baseline")):
+        if key in evaluation:
+            kept[name] = evaluation[key]["median_ms"]
+    for key in ("speedup_eager", "speedup_compile", "own_kernel_share", "sol"):
+        if key in evaluation:
+            kept[key] = evaluation[key]
+    return kept
+
+
+def small_constants(path):
+    """A --const-file of the reduced sizes in kernelbench_problems.json, for a machine without a GPU: their names are
+    the problems' files below `path`, a checkout's KernelBench/ folder."""
+    facts = json.loads((ROOT / "benchmarks/kernelbench_problems.json").read_text())["problems"]
+    constants = {}
+    for name, fact in facts.items():
+        level, number = name.split("/")
+        for file in pathlib.Path(path, f"level{level}").glob(f"{number}_*.py"):
+            if "small" in fact:
+                constants[f"level{level}/{file.stem}"] = {key: str(value) for key, value in fact["small"].items()}
+    return constants

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "protocol/evaluation_json.h"
 #include "protocol/json_archive.h"
@@ -94,10 +96,27 @@ Result<Description> ReadDescription(const std::string& folder) {
               folder + "/bench.json does not read as a bench's: " + description.error().message);
 }
 
+// Keeps one row of each sample: a line that was written twice counts once, two that differ are an
+// error.
+Result<void> Keep(Row row, const std::string& where, std::vector<Row>* rows,
+                  std::map<std::pair<std::string, int>, size_t>* places) {
+  const auto [place, fresh] = places->emplace(std::pair{row.problem, row.sample}, rows->size());
+  if (fresh) {
+    rows->push_back(std::move(row));
+    return {};
+  }
+  if (ToJson((*rows)[place->second]) == ToJson(row)) return {};
+  return Fail(ErrorCode::kUsage,
+              fmt::format("{}: a second row of {}, sample {}, that differs from the first. Remove "
+                          "the wrong one of the two.",
+                          where, util::SanitiseLog(row.problem, 200), row.sample));
+}
+
 // The rows of a file's text; `whole` gets how many bytes hold whole lines.
 Result<std::vector<Row>> ParseRows(const std::string& path, const std::string& text,
                                    size_t* whole) {
   std::vector<Row> rows;
+  std::map<std::pair<std::string, int>, size_t> places;
   *whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
   int number = 0;
   for (const std::string& line : util::Split(std::string_view(text).substr(0, *whole), '\n')) {
@@ -107,7 +126,8 @@ Result<std::vector<Row>> ParseRows(const std::string& path, const std::string& t
     if (!row)
       return Fail(ErrorCode::kUsage,
                   fmt::format("{}, line {}: {}", path, number, row.error().message));
-    rows.push_back(std::move(*row));
+    auto kept = Keep(std::move(*row), fmt::format("{}, line {}", path, number), &rows, &places);
+    if (!kept) return tl::unexpected(kept.error());
   }
   return rows;
 }
@@ -143,10 +163,12 @@ Result<std::vector<Row>> ReadRows(const std::string& path) {
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("rows") && json["rows"].is_array()) {
     std::vector<Row> rows;
+    std::map<std::pair<std::string, int>, size_t> places;
     for (const auto& each : json["rows"]) {
       auto row = RowFromJson(each);
       if (!row) return Fail(ErrorCode::kUsage, path + ": " + row.error().message);
-      rows.push_back(std::move(*row));
+      if (auto kept = Keep(std::move(*row), path, &rows, &places); !kept)
+        return tl::unexpected(kept.error());
     }
     return rows;
   }

@@ -60,7 +60,7 @@ struct StoredBench {
   std::vector<Row> rows;
 };
 // Of a folder, also one that is being written. A broken line is kUsage with its number, but for an
-// unfinished last one.
+// unfinished last one; so is a second row of one sample that differs from the first.
 Result<StoredBench> ReadBench(const std::string& folder);
 // The rows of an earlier bench: its folder, its report.json (or what --json printed), or its
 // rows.jsonl.

@@ -18,12 +18,18 @@ std::string Times(const std::optional<double>& value, bool estimated) {
   return value ? fmt::format("{}{:.3f}x", estimated ? "~" : "", *value) : "–";
 }
 
-std::vector<std::string> ScoreCells(const std::string& name, const Scores& s) {
+// "61.2 % of 40".
+std::string SolText(const Scores& s) {
+  return s.geomean_sol ? fmt::format("{} of {}", Percent(*s.geomean_sol), s.sol_n) : "–";
+}
+
+std::vector<std::string> ScoreCells(const std::string& name, const Scores& s, bool sol) {
   std::vector<std::string> cells = {name, fmt::format("{} of {}", s.correct, s.problems)};
   for (const auto& [p, share] : s.fast_p) cells.push_back(Percent(share));
   for (const auto& value : {s.geomean_eager, s.geomean_compile})
     cells.push_back(Times(value, s.estimated));
   cells.push_back(std::to_string(s.geomean_n));
+  if (sol) cells.push_back(SolText(s));
   return cells;
 }
 
@@ -31,12 +37,14 @@ std::vector<std::vector<std::string>> ScoreRows(const ScoreTable& table) {
   std::vector<std::string> head = {"", "correct"};
   for (const auto& [p, share] : table.all.fast_p) head.push_back("fast_" + p);
   for (const char* name : {"geomean over eager", "over compile", "n"}) head.emplace_back(name);
+  const bool sol = table.all.geomean_sol.has_value();  // on a device with ceilings
+  if (sol) head.emplace_back("speed of light");
   std::vector<std::vector<std::string>> rows = {head};
   for (const auto& [level, scores] : table.levels)
-    rows.push_back(ScoreCells(fmt::format("level {}", level), scores.first));
-  rows.push_back(ScoreCells("all", table.all));
+    rows.push_back(ScoreCells(fmt::format("level {}", level), scores.first, sol));
+  rows.push_back(ScoreCells("all", table.all, sol));
   if (table.without_degenerate.problems != table.all.problems) {
-    rows.push_back(ScoreCells("without degenerate problems", table.without_degenerate));
+    rows.push_back(ScoreCells("without degenerate problems", table.without_degenerate, sol));
   }
   return rows;
 }

@@ -89,11 +89,17 @@ std::string Times(const std::optional<double>& value, bool estimated) {
   return value ? fmt::format("{}{:.3f}x", estimated ? "~" : "", *value) : "–";
 }
 
-std::string ScoreRow(const std::string& name, const Scores& s) {
+// "61.2 % of 40"; the column stands where the device has ceilings.
+std::string SolText(const Scores& s) {
+  return s.geomean_sol ? fmt::format("{} of {}", Percent(*s.geomean_sol), s.sol_n) : "–";
+}
+
+std::string ScoreRow(const std::string& name, const Scores& s, bool sol) {
   std::string row = fmt::format("| {} | {} of {} |", name, s.correct, s.problems);
   for (const auto& [p, share] : s.fast_p) row += " " + Percent(share) + " |";
-  return row + fmt::format(" {} | {} | {} |\n", Times(s.geomean_eager, s.estimated),
-                           Times(s.geomean_compile, s.estimated), s.geomean_n);
+  row += fmt::format(" {} | {} | {} |", Times(s.geomean_eager, s.estimated),
+                     Times(s.geomean_compile, s.estimated), s.geomean_n);
+  return row + (sol ? " " + SolText(s) + " |\n" : "\n");
 }
 
 std::string ScoreTableText(const ScoreTable& table) {
@@ -102,13 +108,15 @@ std::string ScoreTableText(const ScoreTable& table) {
     head += " fast_" + p + " |";
     line += " ---: |";
   }
-  std::string text =
-      head + " geomean over eager | over compile | n |\n" + line + " ---: | ---: | ---: |\n";
+  const bool sol = table.all.geomean_sol.has_value();
+  std::string text = head + " geomean over eager | over compile | n |" +
+                     (sol ? " speed of light |\n" : "\n") + line + " ---: | ---: | ---: |" +
+                     (sol ? " ---: |\n" : "\n");
   for (const auto& [level, scores] : table.levels)
-    text += ScoreRow(fmt::format("level {}", level), scores.first);
-  text += ScoreRow("all", table.all);
+    text += ScoreRow(fmt::format("level {}", level), scores.first, sol);
+  text += ScoreRow("all", table.all, sol);
   if (table.without_degenerate.problems != table.all.problems) {
-    text += ScoreRow("without degenerate problems", table.without_degenerate);
+    text += ScoreRow("without degenerate problems", table.without_degenerate, sol);
   }
   return text + "\n";
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bench/scores.h"
 #include "protocol/evaluation_json.h"
@@ -16,12 +17,29 @@ namespace {
 
 constexpr size_t kMaxBytes = size_t{1} << 30;
 
+// A name that stands twice in the outermost object would hide the first of the two.
 Result<nlohmann::json> ReadObject(const std::string& path) {
   auto text = util::ReadFile(path, kMaxBytes);
   if (!text) return tl::unexpected(text.error());
-  auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_object()) return json;
-  return Fail(ErrorCode::kUsage, path + " is no JSON object as KernelBench writes them.");
+  std::set<std::string> names;
+  std::string twice;
+  const auto look = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+    const bool name = depth == 1 && event == nlohmann::json::parse_event_t::key;
+    if (name && !names.insert(parsed.get<std::string>()).second) twice = parsed.get<std::string>();
+    return true;
+  };
+  const auto bad = [&path](const std::string& why) {
+    return Fail(ErrorCode::kUsage, path + " is no JSON object as KernelBench writes them" + why);
+  };
+  nlohmann::json json;
+  try {
+    json = nlohmann::json::parse(*text, look);
+  } catch (const nlohmann::json::exception& error) {
+    return bad(": " + util::SanitiseLog(error.what(), 300) + ".");
+  }
+  if (!json.is_object()) return bad(".");
+  if (!twice.empty()) return bad(": it has \"" + util::SanitiseLog(twice, 60) + "\" twice.");
+  return json;
 }
 
 std::optional<double> PositiveAt(const nlohmann::json& object, const char* name) {
@@ -68,6 +86,17 @@ std::string Reason(const nlohmann::json& metadata, const std::string& otherwise)
   return otherwise;
 }
 
+// -1 (or none) is how KernelBench says that nothing was timed; any other value must be a time.
+Result<void> CheckRuntime(const nlohmann::json& entry, const std::string& where) {
+  const auto found = entry.find("runtime");
+  if (found == entry.end() || !TrueAt(entry, "correctness") || PositiveAt(entry, "runtime")) return {};
+  if (found->is_number() && found->get<double>() == -1) return {};
+  return Fail(ErrorCode::kUsage,
+              where + " is said to be correct with a runtime of " +
+                  util::SanitiseLog(protocol::ToText(*found, -1), 60) +
+                  ", which is no time in milliseconds; KernelBench writes -1 where nothing was timed.");
+}
+
 Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const BaselineTimes& eager,
                 const BaselineTimes& compiled) {
   Row row = RowOf(problem, 0);
@@ -77,10 +106,12 @@ Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const Basel
   const nlohmann::json& words = metadata == entry.end() ? entry : *metadata;
   row.origin = "KernelBench's evaluator";
   row.attempts = 1;
+  const std::string hardware = TextAt(words, "hardware");
+  row.device = hardware.empty() ? "not stated" : hardware;
   Evaluation e;
   e.problem_hash = problem.sha256;
   e.device.kind = "gpu";
-  e.device.name = TextAt(words, "hardware");
+  e.device.name = hardware;
   e.protocol.tier = "kernelbench";
   e.protocol.clock = "kernelbench";
   e.estimated = TrueAt(words, "estimated");  // ours alone writes it
@@ -246,6 +277,33 @@ Result<BaselineTimes> ReadBaselineTimes(const std::string& path) {
               path + " holds no times: {\"level1\": {\"1_Name.py\": {\"mean\": MS, ...}}}.");
 }
 
+std::vector<std::string> TimesOfNone(const BaselineTimes& times,
+                                     const std::vector<Problem>& problems) {
+  std::set<std::string> levels, known;
+  for (const Problem& problem : problems) {
+    levels.insert(fmt::format("level{}", problem.level));
+    known.insert(fmt::format("level{}/{}.py", problem.level, problem.name));
+  }
+  std::vector<std::string> none;
+  for (const auto& [level, entries] : times) {
+    if (!levels.contains(level)) continue;
+    for (const auto& [name, time] : entries) {
+      if (!known.contains(level + "/" + name)) none.push_back(level + "/" + name);
+    }
+  }
+  return none;
+}
+
+std::vector<std::string> WithoutTime(const BaselineTimes& times, const std::vector<Row>& rows) {
+  std::set<std::string> keys;
+  for (const Row& row : rows) {
+    const auto level = times.find(fmt::format("level{}", row.level));
+    const bool timed = level != times.end() && level->second.contains(row.name + ".py");
+    if (row.correct() && !timed) keys.insert(row.problem);
+  }
+  return {keys.begin(), keys.end()};
+}
+
 Result<std::vector<Row>> ReadEvalResults(const std::string& path,
                                          const std::vector<Problem>& problems,
                                          const BaselineTimes& eager, const BaselineTimes& compiled,
@@ -260,6 +318,7 @@ Result<std::vector<Row>> ReadEvalResults(const std::string& path,
                 "Choose it with --level.");
   }
   std::vector<Row> rows;
+  std::set<std::pair<std::string, int>> samples;
   for (const auto& [id, entries] : json->items()) {
     const auto problem = by_id.find(id);
     if (problem == by_id.end()) {
@@ -273,7 +332,12 @@ Result<std::vector<Row>> ReadEvalResults(const std::string& path,
         return Fail(ErrorCode::kUsage, fmt::format("{}: an entry of problem {} is no object.", path,
                                                    util::SanitiseLog(id, 40)));
       }
-      rows.push_back(ImportedRow(*problem->second, entry, eager, compiled));
+      Row row = ImportedRow(*problem->second, entry, eager, compiled);
+      const std::string where = fmt::format("{}: sample {} of problem {}", path, row.sample, id);
+      if (!samples.emplace(row.problem, row.sample).second)
+        return Fail(ErrorCode::kUsage, where + " stands there twice.");
+      if (auto checked = CheckRuntime(entry, where); !checked) return tl::unexpected(checked.error());
+      rows.push_back(std::move(row));
     }
   }
   return rows;

@@ -15,10 +15,17 @@ namespace cudaagent::bench {
 // "level1" -> "1_Name.py" -> mean in ms.
 using BaselineTimes = std::map<std::string, std::map<std::string, double>>;
 Result<BaselineTimes> ReadBaselineTimes(const std::string& path);
+// What did not meet: times of the problems' levels that belong to none of them ("level1/1_Name.py"),
+// and the correct rows' problems (keys) that have no time.
+std::vector<std::string> TimesOfNone(const BaselineTimes& times,
+                                     const std::vector<Problem>& problems);
+std::vector<std::string> WithoutTime(const BaselineTimes& times, const std::vector<Row>& rows);
 
 // The rows of one level's eval_results.json, their speedups over these baselines (either may be
 // empty). Entries for problems that are not among `problems` are counted in `unknown`. What the
-// file says is taken as it is: nothing of it was checked here.
+// file says is taken as it is: nothing of it was checked here. kUsage where it is none of
+// KernelBench's, holds a sample twice, or calls a row correct whose runtime is no time (-1 is "not
+// timed").
 Result<std::vector<Row>> ReadEvalResults(const std::string& path,
                                          const std::vector<Problem>& problems,
                                          const BaselineTimes& eager, const BaselineTimes& compiled,

@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What the evaluator says once its worker is up and the device its own.
+constexpr const char* kLoading = "loading the problem";
+
 // An evaluator that could not be started, and whether the problem is what stopped it.
 struct NoStart {
   Error error;
@@ -75,20 +78,22 @@ void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
 tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& settings,
                                                            const Problem& problem,
                                                            const std::string& device,
-                                                           const std::string& log_dir) {
+                                                           const std::string& log_dir,
+                                                           const Voice& voice) {
   auto config = settings.config(problem);
   if (!config) return tl::unexpected(NoStart{config.error()});
   config->device = device;
   config->log_dir = log_dir;
   // The evaluator says what it does; what it said last tells where it stood.
   auto last = std::make_shared<std::string>();
-  config->progress = [last, say = config->progress](const std::string& line) {
+  config->progress = [last, begin = voice.begin, say = config->progress](const std::string& line) {
     *last = line;
+    if (line == kLoading) begin();
     if (say) say(line);
   };
   auto evaluator = evaluate::StartEvaluator(std::move(*config));
   if (evaluator) return std::move(*evaluator);
-  return tl::unexpected(NoStart{evaluator.error(), *last == "loading the problem"});
+  return tl::unexpected(NoStart{evaluator.error(), *last == kLoading});
 }
 
 Row NotStarted(Row row, const NoStart& why) {
@@ -120,12 +125,12 @@ Result<std::unique_ptr<store::RunFolder>> OpenRun(const JobSettings& settings,
 }
 
 void Optimize(const JobSettings& settings, const Task& task, const std::string& device,
-              const std::function<void(Row)>& emit) {
+              const Voice& voice) {
   const util::Stopwatch watch;
   Row row = Begin(task, task.samples.front().number, device);
   const auto fail = [&](const Error& error) {
     row.message = error.message;
-    emit(End(row, watch));
+    voice.emit(End(row, watch));
   };
   auto config = settings.config(task.problem);
   if (!config) return fail(config.error());
@@ -136,8 +141,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   for (const store::StoredAttempt& each : (*run)->before().attempts)
     start.history.push_back(each.attempt);
   start.elapsed_s = (*run)->before().elapsed_s;
-  auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs");
-  if (!evaluator) return emit(End(NotStarted(std::move(row), evaluator.error()), watch));
+  auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs", voice);
+  if (!evaluator) return voice.emit(End(NotStarted(std::move(row), evaluator.error()), watch));
   if (auto init = settings.init((*evaluator)->problem())) start.init = std::move(*init);
 
   search::Observer observer;
@@ -156,26 +161,26 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   auto ended = (*run)->End(row.stopped, !outcome.error && !interrupted, outcome.elapsed_s, summary);
   if (interrupted || (outcome.error && outcome.error->code == ErrorCode::kCancelled)) return;
   if (!ended) return fail(ended.error());
-  emit(End(std::move(row), watch));
+  voice.emit(End(std::move(row), watch));
 }
 
 void JudgeSamples(const JobSettings& settings, const Task& task, const std::string& device,
-                  const std::function<void(Row)>& emit) {
+                  const Voice& voice) {
   util::Stopwatch watch;
   auto evaluator =
-      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
+      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice);
   for (const Sample& sample : task.samples) {
     if (settings.stop_requested()) return;
     Row row = Begin(task, sample.number, device);
     if (!evaluator) {
-      emit(End(NotStarted(std::move(row), evaluator.error()), watch));
+      voice.emit(End(NotStarted(std::move(row), evaluator.error()), watch));
       continue;
     }
     auto source = util::ReadFile(sample.path, 16 << 20);
     if (!source) {
       row.outcome = Outcome::kNoCandidate;
       row.message = source.error().message;
-      emit(End(std::move(row), watch));
+      voice.emit(End(std::move(row), watch));
       continue;
     }
     Attempt attempt;
@@ -188,13 +193,13 @@ void JudgeSamples(const JobSettings& settings, const Task& task, const std::stri
     } else {
       row.message = evaluation.error().message;
     }
-    emit(End(std::move(row), watch));
+    voice.emit(End(std::move(row), watch));
     watch = util::Stopwatch();
     // The samples that are left get a worker of their own.
     if (!evaluation) {
       evaluator->reset();
       evaluator =
-          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key);
+          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice);
     }
   }
 }
@@ -206,9 +211,9 @@ std::string RunFolderOf(const std::string& bench_folder, const Problem& problem)
 }
 
 void DoTask(const JobSettings& settings, const Task& task, const std::string& device,
-            const std::function<void(Row)>& emit) {
-  if (settings.optimize) return Optimize(settings, task, device, emit);
-  JudgeSamples(settings, task, device, emit);
+            const Voice& voice) {
+  if (settings.optimize) return Optimize(settings, task, device, voice);
+  JudgeSamples(settings, task, device, voice);
 }
 
 Row SalvageRow(const JobSettings& settings, const Task& task, const Sample& sample, Cause cause,

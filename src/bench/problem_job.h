@@ -31,7 +31,7 @@ std::string RunFolderOf(const std::string& bench_folder, const Problem& problem)
 
 // In the child. Emits a row for every sample, but for those that an interruption came before.
 void DoTask(const JobSettings& settings, const Task& task, const std::string& device,
-            const std::function<void(Row)>& emit);
+            const Voice& voice);
 
 // In the parent: the row of a sample whose child ended without it. What an optimize run had stored
 // by then counts.

@@ -31,9 +31,11 @@ namespace {
 constexpr double kTickSeconds = 0.2;
 constexpr double kMemoryCheckSeconds = 0.5;
 
-// The child's side of the pipe: a row a line.
-void WriteLine(int fd, const Row& row) {
-  const std::string line = protocol::ToText(ToJson(row), -1) + "\n";
+constexpr const char* kBegin = "begin";
+
+// The child's side of the pipe: a row a line, and the word that its time begins.
+void WriteLine(int fd, const std::string& text) {
+  const std::string line = text + "\n";
   for (size_t done = 0; done < line.size();) {
     const ssize_t n = write(fd, line.data() + done, line.size() - done);
     if (n < 0 && errno == EINTR) continue;
@@ -75,6 +77,7 @@ class Runner {
     std::string buffer;
     std::set<int> rows;  // samples that have theirs
     util::Deadline deadline = util::Deadline::Never();
+    bool begun = false;
     util::Stopwatch watch;
     std::optional<std::pair<Cause, std::string>> killed;
     int infra_errors = 0;
@@ -130,7 +133,8 @@ class Runner {
     slot.rows.clear();
     slot.killed.reset();
     slot.watch = util::Stopwatch();
-    slot.deadline = util::Deadline::After(options_.problem_timeout_s);
+    slot.begun = false;
+    slot.deadline = util::Deadline::After(options_.start_timeout_s);
   }
 
   void FailStart(const char* what) {
@@ -151,12 +155,14 @@ class Runner {
     }
     GoFirstWhenMemoryEnds();
     std::set<int> given;
-    const auto emit = [&](Row row) {
+    Voice voice;
+    voice.emit = [&](Row row) {
       given.insert(row.sample);
-      WriteLine(out, row);
+      WriteLine(out, protocol::ToText(ToJson(row), -1));
     };
+    voice.begin = [out] { WriteLine(out, kBegin); };
     try {
-      callbacks_.work(task, device, emit);
+      callbacks_.work(task, device, voice);
     } catch (const std::exception& bug) {
       for (const Sample& sample : task.samples) {
         if (given.contains(sample.number)) continue;
@@ -164,7 +170,7 @@ class Runner {
         row.device = device;
         row.message = std::string("Internal error: ") + bug.what();
         row.date = util::NowIso8601();
-        emit(std::move(row));
+        voice.emit(std::move(row));
       }
     }
     _exit(0);  // what was inherited is the parent's to clean up
@@ -182,6 +188,11 @@ class Runner {
     const bool open = Read(slot);
     if (!open) return Finish(slot);
     if (slot.killed) return;
+    if (slot.deadline.Passed() && !slot.begun) {
+      return Kill(slot, Cause::kDied,
+                  "The problem's worker was not ready after " +
+                      util::FormatSeconds(options_.start_timeout_s) + " and was killed.");
+    }
     if (slot.deadline.Passed()) {
       return Kill(slot, Cause::kTimeout,
                   "The problem did not finish within " +
@@ -219,8 +230,14 @@ class Runner {
 
   void TakeLines(Slot& slot) {
     for (size_t end; (end = slot.buffer.find('\n')) != std::string::npos;) {
-      const auto json = nlohmann::json::parse(slot.buffer.substr(0, end), nullptr, false);
+      const std::string line = slot.buffer.substr(0, end);
       slot.buffer.erase(0, end + 1);
+      if (line == kBegin) {
+        if (!slot.begun) slot.deadline = util::Deadline::After(options_.problem_timeout_s);
+        slot.begun = true;
+        continue;
+      }
+      const auto json = nlohmann::json::parse(line, nullptr, false);
       if (auto row = RowFromJson(json)) Keep(slot, std::move(*row));
     }
   }

@@ -24,11 +24,21 @@ struct Task {
   std::vector<Sample> samples;
 };
 
+// What a task's process tells the parent.
+struct Voice {
+  std::function<void(Row)> emit;  // a row, as soon as it is known
+  // Its worker is up and the device is its own: from here its time counts. Further calls do
+  // nothing.
+  std::function<void()> begin;
+};
+
 enum class Cause { kTimeout, kMemory, kDied };
 
 struct RunnerOptions {
   std::vector<std::string> devices;  // one entry for each task that runs at a time
-  double problem_timeout_s = 1800;
+  double problem_timeout_s = 1800;  // from the task's Voice::begin on
+  // Until then: a start that waits for the device's lock (10 minutes) or a cold disk, and no more.
+  double start_timeout_s = 900;
   int64_t memory_bytes = 0;  // of a task's processes together; 0 = no limit
   int max_infra_errors = 5;  // in a row, on one device: it gets no more tasks
   std::string log_folder;    // a child's stderr: LOG_FOLDER/<key>.log
@@ -36,8 +46,7 @@ struct RunnerOptions {
 
 struct RunnerCallbacks {
   // In the child: does the task, giving each row as it is known. Whatever it throws becomes a row.
-  std::function<void(const Task&, const std::string& device, const std::function<void(Row)>& emit)>
-      work;
+  std::function<void(const Task&, const std::string& device, const Voice& voice)> work;
   // In the parent: the row of a sample whose child ended without it.
   std::function<Row(const Task&, const Sample&, Cause cause, const std::string& words)> salvage;
   // In the parent, on every row. An error ends the run.

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <set>
 
@@ -12,7 +13,23 @@
 namespace cudaagent::bench {
 namespace {
 
+double Share(int part, int whole) { return whole > 0 ? static_cast<double>(part) / whole : 0; }
+
 std::string NumberText(double value) { return fmt::format("{:g}", value); }
+
+// All of `text`, as a k or a p is written; nullopt for anything else.
+std::optional<int> WholeNumber(const std::string& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value >= 1;
+  return good ? std::optional(value) : std::nullopt;
+}
+std::optional<double> Number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size() && value >= 0;
+  return good ? std::optional(value) : std::nullopt;
+}
 
 // The rows of each problem by sample.
 using BySample = std::map<int, const Row*>;
@@ -72,6 +89,7 @@ Sampled ResultOf(const Row& row) {
   if (row.evaluation->speedup_eager) result.eager = row.evaluation->speedup_eager->value;
   if (row.evaluation->speedup_compile) result.compile = row.evaluation->speedup_compile->value;
   if (const auto speedup = SpeedupOf(row)) result.deciding = speedup->value;
+  result.sol = row.evaluation->sol.value_or(0);
   return result;
 }
 
@@ -136,8 +154,7 @@ Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
   const std::vector<double> eager = Speedups(first, &Sampled::eager);
   for (double p : options.p) {
     // Whatever is correct counts for p = 0, timed or not.
-    const double share =
-        scores.problems > 0 ? static_cast<double>(scores.correct) / scores.problems : 0;
+    const double share = Share(scores.correct, scores.problems);
     scores.fast_p[NumberText(p)] = p == 0 ? share : FastP(deciding, p, scores.problems);
     scores.fast_p_eager[NumberText(p)] = p == 0 ? share : FastP(eager, p, scores.problems);
   }
@@ -146,6 +163,9 @@ Scores Score(const std::vector<Row>& rows, const std::vector<std::string>& keys,
   scores.geomean_compile = GeometricMean(Speedups(first, &Sampled::compile));
   scores.geomean_faster = MeanOfLogs(deciding, true);
   scores.geomean_n = static_cast<int>(deciding.size());
+  const std::vector<double> sol = Speedups(first, &Sampled::sol);
+  scores.geomean_sol = GeometricMean(sol);
+  scores.sol_n = static_cast<int>(sol.size());
   AddPassAt(problems, options.k, &scores);
   AddBestOfSamples(problems, &scores);
   return scores;
@@ -193,30 +213,34 @@ Result<double> Figure(const Scores& scores, const std::string& name) {
     return Fail(ErrorCode::kUsage,
                 "There is no " + what + " to look at: no correct row has that time.");
   };
-  if (name == "correctness") return scores.fast_p.contains("0") ? scores.fast_p.at("0") : 0;
+  if (name == "correctness") return Share(scores.correct, scores.problems);
   if (name == "geomean") return found(scores.geomean_deciding, name);
   if (name == "geomean_eager") return found(scores.geomean_eager, name);
   if (name == "geomean_compile") return found(scores.geomean_compile, name);
-  if (util::StartsWith(name, "pass@")) {
+  if (name == "geomean_sol") return found(scores.geomean_sol, name);
+  const auto k = util::StartsWith(name, "pass@") ? WholeNumber(name.substr(5)) : std::nullopt;
+  if (k) {
     for (const PassAt& pass : scores.pass_at) {
-      if (name == "pass@" + std::to_string(pass.k)) return pass.value;
+      if (pass.k == *k) return pass.value;
     }
     return Fail(
         ErrorCode::kUsage,
         "There is no " + name + ": no problem has that many samples, or --pass-k leaves it out.");
   }
-  if (util::StartsWith(name, "fast_")) {
-    const bool eager = util::EndsWith(name, "_eager");
-    const std::string p = name.substr(5, name.size() - 5 - (eager ? 6 : 0));
+  const bool eager = util::EndsWith(name, "_eager");
+  const auto p = util::StartsWith(name, "fast_")
+                     ? Number(name.substr(5, name.size() - 5 - (eager ? 6 : 0)))
+                     : std::nullopt;
+  if (p) {
     const auto& table = eager ? scores.fast_p_eager : scores.fast_p;
-    if (const auto row = table.find(p); row != table.end()) return row->second;
+    if (const auto row = table.find(NumberText(*p)); row != table.end()) return row->second;
     return Fail(ErrorCode::kUsage, "There is no " + name + ": --fast-p does not name " +
-                                       util::SanitiseLog(p, 40) + ".");
+                                       NumberText(*p) + ".");
   }
   return Fail(ErrorCode::kUsage,
               "There is no score \"" + util::SanitiseLog(name, 60) +
                   "\"; there are fast_P, fast_P_eager, correctness, geomean, geomean_eager, "
-                  "geomean_compile and pass@K.");
+                  "geomean_compile, geomean_sol and pass@K (K = 1, 2, ...).");
 }
 
 nlohmann::json ToJson(const Scores& scores) {
@@ -225,7 +249,8 @@ nlohmann::json ToJson(const Scores& scores) {
       {"correct", scores.correct},       {"own_kernels", scores.own_kernels},
       {"degenerate", scores.degenerate}, {"outcomes", scores.outcomes},
       {"fast_p", scores.fast_p},         {"fast_p_eager", scores.fast_p_eager},
-      {"geomean_n", scores.geomean_n},   {"failures", scores.problems - scores.correct},
+      {"geomean_n", scores.geomean_n},   {"sol_n", scores.sol_n},
+      {"failures", scores.problems - scores.correct},
       {"tokens", scores.tokens},         {"seconds", scores.seconds},
       {"estimated", scores.estimated}};
   for (const auto& [name, value] :
@@ -233,6 +258,7 @@ nlohmann::json ToJson(const Scores& scores) {
         std::pair{"geomean_eager", scores.geomean_eager},
         std::pair{"geomean_compile", scores.geomean_compile},
         std::pair{"geomean_faster_only", scores.geomean_faster},
+        std::pair{"geomean_sol", scores.geomean_sol},
         std::pair{"fast_1_best_of_samples", scores.best_of_samples_fast_1}}) {
     if (value) json[name] = *value;
   }

@@ -42,6 +42,10 @@ void AddScoreLines(const std::string& name, const Scores& s, std::string* text) 
       "  geomean           over eager {}, over compile {}, of {} correct and timed; {} failed\n",
       Figure(s.geomean_eager, s.estimated), Figure(s.geomean_compile, s.estimated), s.geomean_n,
       s.problems - s.correct);
+  if (s.geomean_sol) {
+    *text += fmt::format("  speed of light    {} (geometric mean of {})\n", Percent(*s.geomean_sol),
+                         s.sol_n);
+  }
   for (const PassAt& pass : s.pass_at) {
     if (s.rows <= s.problems) break;
     *text +=
@@ -125,7 +129,7 @@ std::string Csv(const std::vector<Row>& rows) {
   std::string text =
       "problem,level,problem_id,name,sample,outcome,verdict,speedup,speedup_low,speedup_high,"
       "speedup_eager,"
-      "speedup_compile,median_ms,eager_ms,compile_ms,estimated,degenerate,own_kernel_share,"
+      "speedup_compile,median_ms,eager_ms,compile_ms,sol,estimated,degenerate,own_kernel_share,"
       "attempts,best_attempt,"
       "tokens,seconds,device,origin,model_sha256,candidate_sha256,message\r\n";
   const auto number = [](double value) { return fmt::format("{:.17g}", value); };
@@ -152,6 +156,7 @@ std::string Csv(const std::vector<Row>& rows) {
         e ? ms(e->candidate) : "",
         e ? ms(e->eager) : "",
         e ? ms(e->compiled_baseline) : "",
+        e && row.correct() && e->sol ? number(*e->sol) : "",
         e && e->estimated ? "true" : "false",
         WhyDegenerate(row).empty() ? "false" : "true",
         e && e->own_kernel_share ? number(*e->own_kernel_share) : "",

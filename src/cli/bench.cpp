@@ -100,7 +100,7 @@ void AddOutputFiles(CLI::App& sub, BenchCommand& command) {
   sub.add_option("--pass-k", command.k, "The k of pass@k; default 1,5,10")
       ->delimiter(',')
       ->check(CLI::Range(1, 100000));
-  sub.add_option("--csv", command.csv, "Write the rows as CSV")->type_name("PATH");
+  sub.add_option("--csv", command.csv, "Write the rows as CSV; - is stdout, for one of these")->type_name("PATH");
   sub.add_option("--junit", command.junit, "Write JUnit XML: a suite a level, a case a row")
       ->type_name("PATH");
   sub.add_option(
@@ -112,8 +112,8 @@ void AddOutputFiles(CLI::App& sub, BenchCommand& command) {
                  "baseline times, pass@k")
       ->type_name("PATH");
   sub.add_option("--fail-under", command.fail_under,
-                 "Exit 5 where a score is lower: fast_1=0.6, geomean=1.2, correctness=0.9, "
-                 "pass@5=0.5; several")
+                 "Exit 5 where a score is lower: fast_1=0.6, geomean=1.2, geomean_sol=0.5, "
+                 "correctness=0.9, pass@5=0.5; several")
       ->type_name("SCORE=NUMBER")
       ->allow_extra_args(false);
   sub.add_option("--against", command.against,

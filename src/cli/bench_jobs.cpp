@@ -121,8 +121,8 @@ Result<void> KeepBest(const BenchCommand& command, const bench::BenchFolder& fol
 bench::RunnerCallbacks CallbacksOf(const bench::JobSettings& settings) {
   bench::RunnerCallbacks callbacks;
   callbacks.work = [&settings](const bench::Task& task, const std::string& device,
-                               const std::function<void(bench::Row)>& emit) {
-    bench::DoTask(settings, task, device, emit);
+                               const bench::Voice& voice) {
+    bench::DoTask(settings, task, device, voice);
   };
   callbacks.salvage = [&settings](const bench::Task& task, const bench::Sample& sample,
                                   bench::Cause cause, const std::string& words) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "bench/ci.h"
 #include "bench/kernelbench_files.h"
@@ -217,6 +218,36 @@ Result<bench::GateReport> JudgeGates(
   return report;
 }
 
+Result<void> CheckOutputs(const BenchCommand& command) {
+  std::map<std::string, std::string> taken;
+  if (command.output.json) taken["-"] = "--json";
+  for (const auto& [flag, path] :
+       {std::pair{"--csv", command.csv}, std::pair{"--junit", command.junit},
+        std::pair{"--md", command.md}}) {
+    if (path.empty()) continue;
+    const std::string place =
+        path == "-" ? path : std::filesystem::absolute(path).lexically_normal().string();
+    if (const auto [other, fresh] = taken.emplace(place, flag); !fresh) {
+      return Fail(ErrorCode::kUsage, other->second + " and " + flag + " both write to " +
+                                         (path == "-" ? "stdout" : path) +
+                                         ". Name another file for one of them.");
+    }
+    if (auto possible = TryOutputFile(path); !possible) {
+      possible.error().message += std::string(" It was named by ") + flag + ".";
+      return possible;
+    }
+  }
+  if (!command.kernelbench_out.empty()) {
+    if (auto made = util::MakeDirs(command.kernelbench_out); !made) return made;
+    if (auto possible = TryOutputFile(command.kernelbench_out + "/eval_results.json"); !possible)
+      return possible;
+  }
+  if (!IsSet("GITHUB_STEP_SUMMARY")) return {};
+  const std::string summary = std::getenv("GITHUB_STEP_SUMMARY");
+  if (std::ofstream(summary, std::ios::app)) return {};
+  return Fail(ErrorCode::kEnvironment, "Could not write " + summary + " (GITHUB_STEP_SUMMARY).");
+}
+
 Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder& folder,
                           const bench::GateReport& gates) {
   const std::vector<bench::Row> rows = bench::Sorted(folder.rows());
@@ -241,9 +272,12 @@ Result<void> WriteOutputs(const BenchCommand& command, const bench::BenchFolder&
         !appended)
       return appended;
   }
-  return Print(command.output.json
-                   ? report
-                   : bench::RowsText(rows) + bench::ScoresText(table) + GateText(gates));
+  if (command.output.json) return Print(report);
+  const std::string text = bench::RowsText(rows) + bench::ScoresText(table) + GateText(gates);
+  if (command.csv != "-" && command.junit != "-" && command.md != "-") return Print(text);
+  // stdout belongs to that file alone.
+  if (!command.output.quiet) std::fputs(text.c_str(), stderr);
+  return {};
 }
 
 }  // namespace cudaagent::cli

@@ -76,22 +76,57 @@ std::set<std::pair<std::string, int>> Done(const bench::BenchFolder& folder) {
   return done;
 }
 
-// Rows of KernelBench's file; a problem it does not hold gets one that says so.
-Result<void> ImportRows(const BenchCommand& command, const std::vector<bench::Problem>& problems,
-                        bench::BenchFolder* folder) {
+std::string SomeOf(const std::vector<std::string>& names) {
+  const size_t shown = std::min<size_t>(names.size(), 3);
+  return util::Join({names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)}, ", ") +
+         (shown < names.size() ? ", ..." : "");
+}
+
+// Says what of a file of baseline times met nothing, so that a wrong file is seen.
+void SayUnmatched(const BenchCommand& command, const std::string& path,
+                  const bench::BaselineTimes& times, const std::vector<bench::Problem>& problems,
+                  const std::vector<bench::Row>& rows) {
+  if (path.empty()) return;
+  const std::vector<std::string> idle = bench::TimesOfNone(times, problems);
+  if (!idle.empty())
+    Say(command, fmt::format("{} times of {} belong to none of the chosen problems: {}",
+                             idle.size(), path, SomeOf(idle)));
+  const std::vector<std::string> untimed = bench::WithoutTime(times, rows);
+  if (!untimed.empty())
+    Say(command, fmt::format("{} correct problems have no time in {}, so no speedup over it: {}",
+                             untimed.size(), path, SomeOf(untimed)));
+}
+
+// The rows of KernelBench's files.
+Result<std::vector<bench::Row>> ReadResults(const BenchCommand& command,
+                                            const std::vector<bench::Problem>& problems) {
   auto eager = bench::ReadBaselineTimes(command.eager_times);
   if (!eager) return tl::unexpected(eager.error());
   auto compiled = bench::ReadBaselineTimes(command.compile_times);
   if (!compiled) return tl::unexpected(compiled.error());
   int unknown = 0;
   auto rows = bench::ReadEvalResults(command.results, problems, *eager, *compiled, &unknown);
-  if (!rows) return tl::unexpected(rows.error());
+  if (!rows) return rows;
   if (unknown > 0)
     Say(command,
         fmt::format("{} problems of {} are none of the chosen ones", unknown, command.results));
+  SayUnmatched(command, command.eager_times, *eager, problems, *rows);
+  SayUnmatched(command, command.compile_times, *compiled, problems, *rows);
+  const auto untimed = std::count_if(rows->begin(), rows->end(), [](const bench::Row& row) {
+    return row.correct() && !row.evaluation->candidate;
+  });
+  if (untimed > 0)
+    Say(command, fmt::format("{} correct rows of {} were not timed (runtime -1)", untimed,
+                             command.results));
+  return rows;
+}
+
+// Rows of KernelBench's file; a problem it does not hold gets one that says so.
+Result<void> ImportRows(const BenchCommand& command, const std::vector<bench::Problem>& problems,
+                        std::vector<bench::Row> rows, bench::BenchFolder* folder) {
   std::set<std::pair<std::string, int>> done = Done(*folder);
   std::set<std::string> known;
-  for (bench::Row& row : *rows) {
+  for (bench::Row& row : rows) {
     known.insert(row.problem);
     if (!done.emplace(row.problem, row.sample).second) continue;
     if (auto kept = folder->Append(std::move(row)); !kept) return kept;
@@ -255,6 +290,7 @@ struct Asked {
   Gates gates;
   std::vector<bench::Problem> problems;
   Candidates candidates;
+  std::vector<bench::Row> results;  // of KernelBench's files
 };
 
 Result<Asked> ReadAsked(BenchCommand& command) {
@@ -263,6 +299,7 @@ Result<Asked> ReadAsked(BenchCommand& command) {
   auto limits = ToLimits(command.search);
   if (!limits) return tl::unexpected(limits.error());
   command.limits = *limits;
+  if (auto possible = CheckOutputs(command); !possible) return tl::unexpected(possible.error());
   if (auto options = RunnerOptionsOf(command, ""); !options) {
     return tl::unexpected(options.error());
   }
@@ -280,6 +317,11 @@ Result<Asked> ReadAsked(BenchCommand& command) {
   auto problems = bench::ReadSuite(command.suite, command.selection);
   if (!problems) return tl::unexpected(problems.error());
   asked.problems = std::move(*problems);
+  if (!command.results.empty()) {
+    auto results = ReadResults(command, asked.problems);
+    if (!results) return tl::unexpected(results.error());
+    asked.results = std::move(*results);
+  }
   if (command.candidates.empty()) return asked;
   std::vector<std::string> unknown;
   auto found = bench::FindCandidates(command.candidates, asked.problems, &unknown);
@@ -335,7 +377,8 @@ int RunBench(BenchCommand& command, const store::FlagValues& flags) {
   Say(command, "bench folder: " + folder->folder());
   if (command.optimize) Say(command, "proposer: " + asked->proposer.why);
   auto ready = WriteModels(folder->folder(), &asked->problems);
-  if (ready && !command.results.empty()) ready = ImportRows(command, asked->problems, &*folder);
+  if (ready && !command.results.empty()) 
+    ready = ImportRows(command, asked->problems, std::move(asked->results), &*folder);
   if (!ready) return Report(ready.error(), json);
 
   auto end = RunAll(command, flags, *asked, *options, &*folder);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -16,6 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Error CannotWrite(const std::string& path, int number) {
+  return {ErrorCode::kEnvironment, "Cannot write " + path + ": " + std::strerror(number) + "."};
+}
+
 Result<void> WriteThrough(const std::string& path, const std::string& text) {
   const util::UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   bool written = fd.valid();
@@ -25,7 +30,15 @@ Result<void> WriteThrough(const std::string& path, const std::string& text) {
     written = count > 0 || (count < 0 && errno == EINTR);
   }
   if (written) return {};
-  return Fail(ErrorCode::kEnvironment, "Cannot write " + path + ": " + std::strerror(errno) + ".");
+  return tl::unexpected(CannotWrite(path, errno));
+}
+
+// The file that stands at the end of symbolic links.
+std::string Target(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
+  const fs::path target = fs::weakly_canonical(path, error);
+  return error ? path : target.string();
 }
 
 }  // namespace
@@ -37,9 +50,24 @@ Result<void> WriteOutputFile(const std::string& path, const std::string& text) {
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
     return WriteThrough(path, text);
   }
-  if (!fs::is_symlink(fs::symlink_status(path, error))) return util::WriteFileAtomic(path, text);
-  const fs::path target = fs::weakly_canonical(path, error);
-  return util::WriteFileAtomic(error ? path : target.string(), text);
+  return util::WriteFileAtomic(Target(path), text);
+}
+
+Result<void> TryOutputFile(const std::string& path) {
+  if (path == "-") return {};
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  if (fs::is_directory(status)) return tl::unexpected(CannotWrite(path, EISDIR));
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    if (::access(path.c_str(), W_OK) == 0) return {};
+    return tl::unexpected(CannotWrite(path, errno));
+  }
+  // It is replaced by a file that is made beside it: so one is.
+  std::string beside = Target(path) + ".XXXXXX";
+  const util::UniqueFd probe(::mkstemp(beside.data()));
+  if (!probe.valid()) return tl::unexpected(CannotWrite(path, errno));
+  ::unlink(beside.c_str());
+  return {};
 }
 
 }  // namespace cudaagent::cli

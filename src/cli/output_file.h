@@ -11,4 +11,8 @@ namespace cudaagent::cli {
 // or a terminal is written to. kEnvironment names the path and what is wrong.
 Result<void> WriteOutputFile(const std::string& path, const std::string& text);
 
+// Whether that will be possible, as far as can be known before: nothing is replaced or left behind.
+// For use before hours of work.
+Result<void> TryOutputFile(const std::string& path);
+
 }  // namespace cudaagent::cli

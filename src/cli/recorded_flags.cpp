@@ -75,19 +75,21 @@ store::FlagValues GivenFlags(const CLI::App& command) {
 Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::FlagValues& recorded,
                                        const store::FlagValues& given) {
   store::FlagValues flags = recorded;
+  const std::string run = command.get_name() == "bench" ? "bench" : "run";
   for (const auto& [name, values] : given) {
     const Values before = ValuesIn(command, recorded, name);
     if (values == before) continue;
     if (!kMayChange.contains(name)) {
-      return Fail(ErrorCode::kUsage, WithTwin(command, name) + " contradicts the run: now " +
-                                         InWords(name, values) + ", the run has " +
-                                         InWords(name, before) +
-                                         ". Leave it out, or start a new run.");
+      return Fail(ErrorCode::kUsage, WithTwin(command, name) + " contradicts the " + run +
+                                         ": now " + InWords(name, values) + ", the " + run +
+                                         " has " + InWords(name, before) +
+                                         ". Leave it out, or start a new " + run + ".");
     }
     if (name == "--attempts" && !before.empty() &&
         std::atoll(values.front().c_str()) < std::atoll(before.front().c_str())) {
       return Fail(ErrorCode::kUsage, WithTwin(command, name) + " may only be raised: now " +
-                                         values.front() + ", the run has " + before.front() + ".");
+                                         values.front() + ", the " + run + " has " +
+                                         before.front() + ".");
     }
     flags[name] = values;
   }

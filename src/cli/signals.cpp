@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <string_view>
 
 namespace cudaagent::cli {
 namespace {
@@ -13,8 +14,12 @@ std::atomic<int> stop_signal{0};
 void OnSignal(int signal) {
   int none = 0;
   if (!stop_signal.compare_exchange_strong(none, signal)) _exit(128 + signal);
-  constexpr char kNotice[] = "\nStopping after what runs now; press Ctrl-C again to stop at once.\n";
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kNotice, sizeof kNotice - 1);
+  constexpr std::string_view kPressed =
+      "\nStopping after what runs now; press Ctrl-C again to stop at once.\n";
+  constexpr std::string_view kTold =
+      "\nSIGTERM: stopping after what runs now; a second signal stops at once.\n";
+  const std::string_view notice = signal == SIGINT ? kPressed : kTold;
+  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, notice.data(), notice.size());
 }
 
 }  // namespace

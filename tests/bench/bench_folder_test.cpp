@@ -68,6 +68,19 @@ TEST_F(BenchFolderTest, RefusesAFolderThatHoldsOneAndABrokenLine) {
   EXPECT_FALSE(ReadRows(path_ + "/bench.json"));
 }
 
+TEST_F(BenchFolderTest, ARowThatStandsTwiceCountsOnceAndTwoThatDifferAreRefused) {
+  { ASSERT_TRUE(BenchFolder::Create(path_, Two())); }
+  const std::string row = ToJson(Measured("a", 1)).dump() + "\n";
+  ASSERT_TRUE(util::WriteFileAtomic(path_ + "/rows.jsonl", row + row));
+  {
+    auto bench = BenchFolder::Resume(path_);
+    ASSERT_TRUE(bench) << bench.error().message;
+    EXPECT_EQ(bench->rows().size(), 1u);
+  }
+  ASSERT_TRUE(util::WriteFileAtomic(path_ + "/rows.jsonl", row + ToJson(Measured("a", 2)).dump() + "\n"));
+  EXPECT_THAT(BenchFolder::Resume(path_).error().message, HasSubstr("line 2: a second row of a"));
+}
+
 TEST_F(BenchFolderTest, ABestKernelIsReadBackAndAChangedOneRefused) {
   BestKernel best;
   best.spec.path = "/m.py";

@@ -49,6 +49,17 @@ TEST(CiTest, JunitCountsFailuresErrorsAndSkipped) {
   EXPECT_EQ(xml.find('\x1b'), std::string::npos);
 }
 
+TEST(CiTest, TheSpeedOfLightHasItsColumnWhereSomeRowHasIt) {
+  std::vector<Row> rows = {Measured("a", 2), Measured("b", 1)};
+  EXPECT_THAT(Markdown(rows, Table(rows), {}, 1 << 16), Not(HasSubstr("speed of light")));
+  rows[0].evaluation->sol = 0.5;
+  const std::string text = Markdown(rows, Table(rows), {}, 1 << 16);
+  EXPECT_THAT(text, HasSubstr("| n | speed of light |"));
+  EXPECT_THAT(text, HasSubstr("| 50.0 % of 1 |"));
+  EXPECT_THAT(Csv(rows), HasSubstr(",sol,"));
+  EXPECT_THAT(Csv(rows), HasSubstr(",0.5,false,"));
+}
+
 TEST(CiTest, JunitMarksARegressionOnItsOwnCaseAndTheGatesInASuite) {
   GateReport gates;
   gates.failures = {"fast_1 is 0.1, below the 0.6 that --fail-under asks for."};

@@ -83,6 +83,47 @@ TEST_F(KernelBenchFilesTest, RefusesWhatIsNotTheirs) {
               HasSubstr("--level"));
 }
 
+TEST_F(KernelBenchFilesTest, ARuntimeThatIsNoTimeIsRefusedAndMinusOneIsNotTimed) {
+  int unknown = 0;
+  const auto read = [&](const std::string& runtime) {
+    return ReadEvalResults(
+        File("r.json", R"({"1": {"compiled": true, "correctness": true, "runtime": )" + runtime + "}}"),
+        Three(), {}, {}, &unknown);
+  };
+  for (const char* bad : {"0", "-2.5", "null", "\"fast\"", "1e999", "NaN"}) {
+    const auto rows = read(bad);
+    ASSERT_FALSE(rows) << bad;
+    EXPECT_EQ(rows.error().code, ErrorCode::kUsage);
+  }
+  EXPECT_THAT(read("0").error().message, HasSubstr("sample 0 of problem 1"));
+  const auto untimed = read("-1.0");
+  ASSERT_TRUE(untimed) << untimed.error().message;
+  EXPECT_TRUE((*untimed)[0].correct());
+  EXPECT_FALSE((*untimed)[0].evaluation->candidate);
+  EXPECT_EQ((*untimed)[0].device, "not stated");
+}
+
+TEST_F(KernelBenchFilesTest, WhatStandsTwiceIsRefused) {
+  int unknown = 0;
+  const std::string sample = R"({"sample_id": 4, "compiled": false})";
+  EXPECT_THAT(ReadEvalResults(File("a.json", "{\"1\": [" + sample + "," + sample + "]}"), Three(), {}, {}, &unknown)
+                  .error().message,
+              HasSubstr("sample 4 of problem 1 stands there twice"));
+  EXPECT_THAT(ReadEvalResults(File("b.json", R"({"1": [], "1": []})"), Three(), {}, {}, &unknown).error().message,
+              HasSubstr("\"1\" twice"));
+}
+
+TEST_F(KernelBenchFilesTest, TimesThatMeetNothingAreNamed) {
+  auto times = ReadBaselineTimes(File(
+      "t.json", R"({"level1": {"1_P.py": {"mean": 3.0}, "7_Q.py": {"mean": 4.0}}, "level2": {"1_P.py": {"mean": 9.0}}})"));
+  ASSERT_TRUE(times);
+  EXPECT_THAT(TimesOfNone(*times, Three()), testing::ElementsAre("level1/7_Q.py"));
+  int unknown = 0;
+  auto rows = ReadEvalResults(File("eval_results.json", kResults), Three(), *times, {}, &unknown);
+  ASSERT_TRUE(rows);
+  EXPECT_THAT(WithoutTime(*times, *rows), testing::ElementsAre("level1/3_P"));  // 2 is not correct
+}
+
 TEST_F(KernelBenchFilesTest, WhatIsWrittenScoresTheSameWhenReadBack) {
   std::vector<Row> rows;
   for (const Problem& problem : Three()) {

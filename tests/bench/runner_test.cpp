@@ -27,8 +27,11 @@ class RunnerTest : public testing::Test {
   }
   // What a child does is its problem's name.
   static void Work(const Task& task, const std::string& device,
-                   const std::function<void(Row)>& emit) {
+                   const Voice& voice) {
     const std::string& what = task.problem.name;
+    if (what == "starts slowly") usleep(2'500'000);
+    if (what == "never starts") pause();
+    voice.begin();
     for (const Sample& sample : task.samples) {
       Row row = RowOf(task.problem, sample.number);
       row.device = device;
@@ -46,8 +49,8 @@ class RunnerTest : public testing::Test {
           usleep(50'000);
         }
       }
-      if (what == "noisy") emit(row), emit(row);
-      emit(std::move(row));
+      if (what == "noisy") voice.emit(row), voice.emit(row);
+      voice.emit(std::move(row));
     }
   }
   RunnerEnd Run(const std::vector<std::string>& names, int samples = 1) {
@@ -107,6 +110,20 @@ TEST_F(RunnerTest, AHangEndsAtTheProblemsTimeout) {
   EXPECT_THAT(rows_["hangs"].message, HasSubstr("--problem-timeout"));
   EXPECT_EQ(rows_["fine"].outcome, Outcome::kCorrect);
   EXPECT_LT(watch_.Seconds(), 15);
+}
+
+TEST_F(RunnerTest, AWorkersStartIsNoneOfTheProblemsTime) {
+  options_.problem_timeout_s = 1.5;
+  Run({"starts slowly"});
+  EXPECT_EQ(rows_["starts slowly"].outcome, Outcome::kCorrect) << rows_["starts slowly"].message;
+}
+
+TEST_F(RunnerTest, AWorkerThatNeverStartsIsTheMachinesFault) {
+  options_.start_timeout_s = 0.5;
+  Run({"never starts", "fine"});
+  EXPECT_EQ(rows_["never starts"].outcome, Outcome::kInfraError);
+  EXPECT_THAT(rows_["never starts"].message, HasSubstr("was not ready"));
+  EXPECT_EQ(rows_["fine"].outcome, Outcome::kCorrect);
 }
 
 TEST_F(RunnerTest, WhatEatsMemoryIsKilledBeforeTheMachineSuffers) {

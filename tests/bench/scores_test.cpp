@@ -116,6 +116,27 @@ TEST(ScoresTest, AskingForAFigureThatIsNotThereSaysWhichAre) {
   EXPECT_NE(Figure(s, "fast_3").error().message.find("--fast-p"), std::string::npos);
   EXPECT_NE(Figure(s, "quick").error().message.find("fast_P"), std::string::npos);
   EXPECT_FALSE(Figure(s, "geomean_compile"));
+  EXPECT_FALSE(Figure(s, "geomean_sol"));
+  for (const char* none : {"pass@0", "pass@-1", "pass@1.5", "pass@", "fast_x", "fast_-1", "fast_"}) {
+    EXPECT_NE(Figure(s, none).error().message.find("There is no score"), std::string::npos) << none;
+  }
+  EXPECT_DOUBLE_EQ(*Figure(s, "fast_1.50"), 1);
+  ScoreOptions without_zero;
+  without_zero.p = {1};
+  EXPECT_DOUBLE_EQ(*Figure(Score({Correct("a", 2)}, {"a"}, without_zero), "correctness"), 1);
+}
+
+TEST(ScoresTest, TheSpeedOfLightIsAMeanOverTheCorrectThatHaveOne) {
+  std::vector<Row> rows = {Correct("a", 2), Correct("b", 1), Correct("c", 1), Wrong("d")};
+  rows[0].evaluation->sol = 0.9;
+  rows[1].evaluation->sol = 0.4;
+  rows[3].evaluation = rows[0].evaluation;
+  const Scores s = Score(rows, {"a", "b", "c", "d"}, {});
+  EXPECT_NEAR(*s.geomean_sol, 0.6, 1e-12);
+  EXPECT_EQ(s.sol_n, 2);
+  EXPECT_NEAR(*Figure(s, "geomean_sol"), 0.6, 1e-12);
+  EXPECT_NEAR(ToJson(s)["geomean_sol"].get<double>(), 0.6, 1e-12);
+  EXPECT_EQ(ToJson(s)["sol_n"], 2);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "util/file.h"
@@ -36,7 +38,11 @@ TEST_F(OutputFileTest, TheFileBehindALinkIsWrittenAndTheLinkStays) {
 TEST_F(OutputFileTest, APipeIsWrittenToAndStaysAPipe) {
   ASSERT_EQ(::mkfifo(Path("pipe").c_str(), 0600), 0);
   std::string got;
-  std::thread reader([&] { got = util::ReadFile(Path("pipe")).value_or("unread"); });
+  // Blocks until a writer is there, as a shell's `cat pipe` does.
+  std::thread reader([&] {
+    std::ifstream pipe(Path("pipe"));
+    got.assign(std::istreambuf_iterator<char>(pipe), {});
+  });
   ASSERT_TRUE(WriteOutputFile(Path("pipe"), "text"));
   reader.join();
   EXPECT_EQ(got, "text");
@@ -49,6 +55,19 @@ TEST_F(OutputFileTest, AFullDeviceIsAnErrorAndStaysADevice) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().code, ErrorCode::kEnvironment);
   EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+TEST_F(OutputFileTest, TryingReplacesNothingAndLeavesNothing) {
+  ASSERT_TRUE(WriteOutputFile(Path("a"), "old"));
+  for (const char* name : {"a", "new"}) EXPECT_TRUE(TryOutputFile(Path(name))) << name;
+  EXPECT_TRUE(TryOutputFile("-"));
+  EXPECT_EQ(util::ReadFile(Path("a")).value(), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), {}), 1);
+  const auto none = TryOutputFile(Path("none/a"));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kEnvironment);
+  EXPECT_NE(none.error().message.find("none/a"), std::string::npos);
+  EXPECT_FALSE(TryOutputFile(folder_.path()));
 }
 
 TEST_F(OutputFileTest, AFolderThatIsNotThereIsAnError) {

@@ -144,7 +144,7 @@ TEST_F(BenchTest, KilledAndResumedItEndsTheSame) {
 
   const Finished other = Call({"bench", "--resume", cut, "--tier", "kernelbench"});
   EXPECT_EQ(other.exit_code, 2);
-  EXPECT_NE(other.err.find("--tier contradicts the run"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("--tier contradicts the bench"), std::string::npos) << other.err;
 }
 
 TEST_F(BenchTest, ProblemsThatRaiseHangExitOrEatMemoryCostOnlyTheirOwnRows) {

@@ -19,6 +19,10 @@ class Evaluator {
   // evaluated any more (the worker will not start, the device is gone). Blocks. One call at a time.
   virtual Result<Evaluation> Evaluate(const Candidate& candidate) = 0;
 
+  // Begins to compile a candidate that Evaluate() will be given soon; waits for nothing. Calling it
+  // or not changes how long Evaluate() takes, never what it says.
+  virtual void CompileAhead(const Candidate&) {}
+
   // Judges a candidate that Evaluate() found correct once more, as it stands (nothing is tuned), in a
   // worker that has run no other candidate, with new seeds and, on a GPU, by turns with eager and
   // with the deciding baseline itself.

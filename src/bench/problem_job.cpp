@@ -1,5 +1,6 @@
 #include "bench/problem_job.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -79,11 +80,19 @@ tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& se
                                                            const Problem& problem,
                                                            const std::string& device,
                                                            const std::string& log_dir,
-                                                           const Voice& voice) {
+                                                           const Voice& voice,
+                                                           util::Stopwatch* watch) {
   auto config = settings.config(problem);
   if (!config) return tl::unexpected(NoStart{config.error()});
   config->device = device;
   config->log_dir = log_dir;
+  if (voice.await_turn) {
+    config->await_turn = [&voice, watch] {
+      const std::string uuid = voice.await_turn();
+      *watch = util::Stopwatch();  // the wait was for others
+      return uuid;
+    };
+  }
   // The evaluator says what it does; what it said last tells where it stood.
   auto last = std::make_shared<std::string>();
   config->progress = [last, begin = voice.begin, say = config->progress](const std::string& line) {
@@ -126,7 +135,7 @@ Result<std::unique_ptr<store::RunFolder>> OpenRun(const JobSettings& settings,
 
 void Optimize(const JobSettings& settings, const Task& task, const std::string& device,
               const Voice& voice) {
-  const util::Stopwatch watch;
+  util::Stopwatch watch;
   Row row = Begin(task, task.samples.front().number, device);
   const auto fail = [&](const Error& error) {
     row.message = error.message;
@@ -141,7 +150,7 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   for (const store::StoredAttempt& each : (*run)->before().attempts)
     start.history.push_back(each.attempt);
   start.elapsed_s = (*run)->before().elapsed_s;
-  auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs", voice);
+  auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs", voice, &watch);
   if (!evaluator) return voice.emit(End(NotStarted(std::move(row), evaluator.error()), watch));
   if (auto init = settings.init((*evaluator)->problem())) start.init = std::move(*init);
 
@@ -164,19 +173,55 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   voice.emit(End(std::move(row), watch));
 }
 
+// How many candidates beyond the one at hand are being compiled.
+constexpr size_t kCompiledAhead = 8;
+
+// The files of a task's samples, read once, a few of them handed to the compiler ahead of their turn.
+class Sources {
+ public:
+  explicit Sources(const std::vector<Sample>& samples) : samples_(samples) {}
+
+  const Result<std::string>& Get(size_t i) {
+    while (read_.size() <= i)
+      read_.push_back(util::ReadFile(samples_[read_.size()].path, 16 << 20));
+    return read_[i];
+  }
+  void CompileAhead(size_t i, Evaluator& evaluator) {
+    begun_ = std::max(begun_, i);
+    for (; begun_ < std::min(samples_.size(), i + 1 + kCompiledAhead); ++begun_) {
+      if (const auto& source = Get(begun_)) {
+        Candidate candidate;
+        candidate.source = *source;
+        evaluator.CompileAhead(candidate);
+      }
+    }
+  }
+  // A new evaluator has nothing under way.
+  void BeginAnew() { begun_ = 0; }
+
+ private:
+  const std::vector<Sample>& samples_;
+  std::vector<Result<std::string>> read_;
+  size_t begun_ = 0;
+};
+
 void JudgeSamples(const JobSettings& settings, const Task& task, const std::string& device,
                   const Voice& voice) {
   util::Stopwatch watch;
   auto evaluator =
-      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice);
-  for (const Sample& sample : task.samples) {
+      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice,
+               &watch);
+  Sources sources(task.samples);
+  for (size_t i = 0; i < task.samples.size(); ++i) {
+    const Sample& sample = task.samples[i];
     if (settings.stop_requested()) return;
     Row row = Begin(task, sample.number, device);
     if (!evaluator) {
       voice.emit(End(NotStarted(std::move(row), evaluator.error()), watch));
       continue;
     }
-    auto source = util::ReadFile(sample.path, 16 << 20);
+    sources.CompileAhead(i, **evaluator);
+    const Result<std::string>& source = sources.Get(i);
     if (!source) {
       row.outcome = Outcome::kNoCandidate;
       row.message = source.error().message;
@@ -184,7 +229,7 @@ void JudgeSamples(const JobSettings& settings, const Task& task, const std::stri
       continue;
     }
     Attempt attempt;
-    attempt.candidate.source = std::move(*source);
+    attempt.candidate.source = *source;
     attempt.candidate.origin = sample.path;
     auto evaluation = (*evaluator)->Evaluate(attempt.candidate);
     if (evaluation) {
@@ -198,8 +243,10 @@ void JudgeSamples(const JobSettings& settings, const Task& task, const std::stri
     // The samples that are left get a worker of their own.
     if (!evaluation) {
       evaluator->reset();
+      sources.BeginAnew();
       evaluator =
-          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice);
+          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice,
+               &watch);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,9 @@
 #include <deque>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "bench/process_tree.h"
@@ -41,6 +44,17 @@ void WriteLine(int fd, const std::string& text) {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) _exit(1);  // the parent is gone
     done += n;
+  }
+}
+
+std::string ReadLine(int fd) {
+  std::string line;
+  for (char c; true;) {
+    const ssize_t n = read(fd, &c, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) _exit(1);  // the parent is gone
+    if (c == '\n') return line;
+    line += c;
   }
 }
 
@@ -85,50 +99,95 @@ class Runner {
     bool busy() const { return task != nullptr; }
   };
 
+  // A process for the next task, ahead of its turn.
+  struct Standby {
+    std::string device;
+    const Task* task = nullptr;
+    pid_t pid = -1;
+    util::UniqueFd pipe, turn;  // its rows; where it hears that it may go on
+  };
+
   bool Done() const {
     const bool idle =
         std::none_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.busy(); });
     const bool all_sick =
         std::all_of(slots_.begin(), slots_.end(), [](const Slot& s) { return s.sick; });
-    return idle && (waiting_.empty() || end_.interrupted || end_.error || all_sick);
+    const bool nothing = waiting_.empty() && standbys_.empty();
+    return idle && (nothing || end_.interrupted || end_.error || all_sick);
   }
 
   void StartWhatCan() {
     if (end_.interrupted || end_.error) return;
     for (Slot& slot : slots_) {
-      if (waiting_.empty()) return;
-      if (slot.busy() || slot.sick) continue;
+      if (slot.busy() || slot.sick || Promote(slot)) continue;
+      if (waiting_.empty()) continue;
       Start(slot, *waiting_.front());
       waiting_.pop_front();
       if (end_.error) return;
     }
+    for (const Slot& slot : slots_) {
+      const bool has = std::any_of(standbys_.begin(), standbys_.end(),
+                                   [&](const Standby& s) { return s.device == slot.device; });
+      // Not before the present task is under way: two starts at once would slow each other down.
+      if (waiting_.empty() || has || !slot.busy() || !slot.begun || slot.sick) continue;
+      StartStandby(slot.device, *waiting_.front());
+      if (end_.error) return;
+    }
+  }
+
+  void StartStandby(const std::string& device, const Task& task) {
+    int turn[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, turn) != 0)
+      return FailStart("socketpair");
+    util::UniqueFd hears(turn[0]), says(turn[1]);
+    Standby standby{device, &task, -1, {}, std::move(says)};
+    if (!Spawn(device, task, hears.get(), &standby.pid, &standby.pipe)) return;
+    standbys_.push_back(std::move(standby));
+    waiting_.pop_front();
+  }
+
+  // Gives a free slot to the process that stands by for its device; false = there is none.
+  bool Promote(Slot& slot) {
+    const auto next = std::find_if(standbys_.begin(), standbys_.end(),
+                                   [&](const Standby& s) { return s.device == slot.device; });
+    if (next == standbys_.end()) return false;
+    Standby standby = std::move(*next);
+    standbys_.erase(next);
+    const auto uuid = uuids_.find(slot.device);
+    const std::string line = (uuid == uuids_.end() ? "" : uuid->second) + "\n";
+    // One that has died meanwhile is found by its rows' end: they are then salvaged.
+    [[maybe_unused]] const ssize_t said =
+        send(standby.turn.get(), line.data(), line.size(), MSG_NOSIGNAL);
+    Occupy(slot, *standby.task, standby.pid, std::move(standby.pipe));
+    return true;
+  }
+
+  // Ends processes that stand by for a device (all for ""); their tasks wait again.
+  void DropStandbys(const std::string& device) {
+    for (auto each = standbys_.begin(); each != standbys_.end();) {
+      if (!device.empty() && each->device != device) {
+        ++each;
+        continue;
+      }
+      for (pid_t pid : ProcessTree(each->pid)) kill(pid, SIGKILL);
+      while (waitpid(each->pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      waiting_.push_front(each->task);
+      each = standbys_.erase(each);
+    }
+    ReapOrphans();
   }
 
   void Start(Slot& slot, const Task& task) {
-    const std::string log = options_.log_folder + "/" + task.problem.key + ".log";
-    if (auto made = util::MakeDirs(std::filesystem::path(log).parent_path()); !made) {
-      end_.error = made.error();
-      return;
-    }
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return FailStart("pipe");
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    if (pid < 0) {
-      close(ends[0]);
-      close(ends[1]);
-      return FailStart("fork");
-    }
-    if (pid == 0) {
-      close(ends[0]);
-      Child(slot.device, task, ends[1], log, parent);
-    }
-    close(ends[1]);
-    setpgid(pid, pid);
+    pid_t pid = -1;
+    util::UniqueFd pipe;
+    if (Spawn(slot.device, task, -1, &pid, &pipe)) Occupy(slot, task, pid, std::move(pipe));
+  }
+
+  void Occupy(Slot& slot, const Task& task, pid_t pid, util::UniqueFd pipe) {
     slot.task = &task;
     slot.pid = pid;
-    slot.pipe = util::UniqueFd(ends[0]);
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    slot.pipe = std::move(pipe);
     slot.buffer.clear();
     slot.rows.clear();
     slot.killed.reset();
@@ -137,13 +196,44 @@ class Runner {
     slot.deadline = util::Deadline::After(options_.start_timeout_s);
   }
 
+  // Starts a task's process; `turn`, where it is not -1, is what it waits for. False and end_.error
+  // where that failed.
+  bool Spawn(const std::string& device, const Task& task, int turn, pid_t* pid,
+             util::UniqueFd* pipe) {
+    const std::string log = options_.log_folder + "/" + task.problem.key + ".log";
+    if (auto made = util::MakeDirs(std::filesystem::path(log).parent_path()); !made) {
+      end_.error = made.error();
+      return false;
+    }
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      FailStart("pipe");
+      return false;
+    }
+    util::UniqueFd read_end(ends[0]), write_end(ends[1]);
+    const pid_t parent = getpid();
+    *pid = fork();
+    if (*pid < 0) {
+      FailStart("fork");
+      return false;
+    }
+    if (*pid == 0) {
+      read_end.reset();
+      Child(device, task, write_end.get(), turn, log, parent);
+    }
+    setpgid(*pid, *pid);
+    fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
+    *pipe = std::move(read_end);
+    return true;
+  }
+
   void FailStart(const char* what) {
     end_.error = Error{
         ErrorCode::kEnvironment,
         fmt::format("Could not start a problem's process: {} failed: {}.", what, strerror(errno))};
   }
 
-  [[noreturn]] void Child(const std::string& device, const Task& task, int out,
+  [[noreturn]] void Child(const std::string& device, const Task& task, int out, int turn,
                           const std::string& log, pid_t parent) {
     setpgid(0, 0);  // Ctrl-C is the parent's to pass on
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -161,6 +251,12 @@ class Runner {
       WriteLine(out, protocol::ToText(ToJson(row), -1));
     };
     voice.begin = [out] { WriteLine(out, kBegin); };
+    if (turn >= 0) {
+      voice.await_turn = [turn, known = std::optional<std::string>()]() mutable {
+        if (!known) known = ReadLine(turn);
+        return *known;
+      };
+    }
     try {
       callbacks_.work(task, device, voice);
     } catch (const std::exception& bug) {
@@ -245,6 +341,8 @@ class Runner {
   void Keep(Slot& slot, Row row) {
     if (!slot.rows.insert(row.sample).second) return;
     slot.infra_errors = row.outcome == Outcome::kInfraError ? slot.infra_errors + 1 : 0;
+    if (row.evaluation && !row.evaluation->device.uuid.empty())
+      uuids_[slot.device] = row.evaluation->device.uuid;
     if (end_.error) return;
     if (auto kept = callbacks_.on_row(std::move(row)); !kept) end_.error = kept.error();
   }
@@ -275,6 +373,7 @@ class Runner {
     if (slot.infra_errors >= options_.max_infra_errors && !slot.sick) {
       slot.sick = true;
       end_.sick.push_back(slot.device);
+      DropStandbys(slot.device);
     }
   }
 
@@ -284,9 +383,11 @@ class Runner {
     while (!deadline.Passed()) {
       bool left = false;
       for (pid_t pid : ChildrenOf(getpid())) {
-        const bool ours = std::any_of(slots_.begin(), slots_.end(),
+        const bool busy = std::any_of(slots_.begin(), slots_.end(),
                                       [pid](const Slot& s) { return s.busy() && s.pid == pid; });
-        if (ours) continue;
+        const bool stands_by = std::any_of(standbys_.begin(), standbys_.end(),
+                                           [pid](const Standby& s) { return s.pid == pid; });
+        if (busy || stands_by) continue;
         if (waitpid(pid, nullptr, WNOHANG) == 0) left = true;
       }
       if (!left) return;
@@ -298,6 +399,7 @@ class Runner {
     if (memory_watch_.Seconds() >= kMemoryCheckSeconds) memory_watch_ = util::Stopwatch();
     if (const int signal = callbacks_.stop_signal(); signal != 0 && !end_.interrupted) {
       end_.interrupted = true;
+      DropStandbys("");
       for (const Slot& slot : slots_) {
         if (slot.busy()) kill(slot.pid, signal);
       }
@@ -310,6 +412,7 @@ class Runner {
   }
 
   void StopAll() {
+    DropStandbys("");
     for (Slot& slot : slots_) {
       if (slot.busy() && !slot.killed) Kill(slot, Cause::kDied, "The bench ended.");
     }
@@ -319,6 +422,8 @@ class Runner {
   const RunnerCallbacks& callbacks_;
   std::deque<const Task*> waiting_;
   std::vector<Slot> slots_;
+  std::vector<Standby> standbys_;             // at most one for each device
+  std::map<std::string, std::string> uuids_;  // of GPUs, by device name, as rows told them
   util::Stopwatch memory_watch_;
   RunnerEnd end_;
 };

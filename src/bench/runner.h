@@ -24,12 +24,15 @@ struct Task {
   std::vector<Sample> samples;
 };
 
-// What a task's process tells the parent.
+// What a task's process tells the parent, and what it asks.
 struct Voice {
   std::function<void(Row)> emit;  // a row, as soon as it is known
   // Its worker is up and the device is its own: from here its time counts. Further calls do
   // nothing.
   std::function<void()> begin;
+  // Set where the process was started while another one still has the device: blocks until that one
+  // is gone, and gives the UUID of the GPU, where an earlier task's rows told it.
+  std::function<std::string()> await_turn;
 };
 
 enum class Cause { kTimeout, kMemory, kDied };

@@ -47,6 +47,9 @@ struct Config {
   std::string cache_dir;               // cubins, baselines; created when missing
   std::string log_dir;                 // worker and compiler logs; a temporary folder when empty
   std::string program_dir;             // where cudaagent-worker and cudaagent-compile lie
+  // Where it is set, programs are started at once, but the device is left alone until this returns. It
+  // gives the UUID of the GPU that device_choice will find, as far as the caller knows it: "" = not.
+  std::function<std::string()> await_turn;
   // One line of progress for a person ("loading the problem"). Called from the calling thread.
   std::function<void(const std::string&)> progress;
 };

@@ -29,7 +29,14 @@ Result<void> LoadedWorker::AwaitHello() {
   return {};
 }
 
+Result<void> LoadedWorker::Wake() {
+  if (auto begun = BeginLoad(); !begun) return begun;
+  return AwaitHello();
+}
+
 Result<void> LoadedWorker::Load() {
+  // Awoken, it has the problem already.
+  if (worker_.state() == pool::WorkerState::kBusy) return AwaitProblem();
   const Result<void> begun = BeginLoad();
   return begun ? AwaitProblem() : begun;
 }

@@ -20,6 +20,11 @@ class LoadedWorker {
   Result<void> Launch();
   // The first hello: from then on device() is known. kEnvironment with the log's tail.
   Result<void> AwaitHello();
+  // In place of Launch() and AwaitHello(), in two steps: a process that imports what it needs and
+  // opens no device yet; then it opens its device, is given the problem and says hello.
+  void Prepare() { worker_.EnsureSpare(); }
+  Result<void> Wake();
+  void Unprepare() { worker_.DropSpare(); }
   // Loads the problem for the first time. The user's own mistakes come back as kUsage.
   Result<void> Load();
 

@@ -79,6 +79,32 @@ Result<Evaluation> PoolEvaluator::Confirm(const Candidate& candidate) {
   return EvaluateOn(Occasion::kConfirmation, candidate);
 }
 
+// What has no compile of its own ahead is judged as ever: a faulty plan, and one with tune values,
+// whose variants are compiled side by side anyway.
+void PoolEvaluator::CompileAhead(const Candidate& candidate) {
+  if (candidate.fault) return;
+  const auto parsed = candidate::ParseCandidate(candidate.source);
+  if (!parsed || !ToTune(parsed->plan).values.empty()) return;
+  if (!candidate::ValidatePlan(*parsed, problem())) return;
+  const auto kernels = candidate::KernelInstances(*parsed, problem());
+  if (!kernels || kernels->empty()) return;
+  const std::string hash = util::Sha256Hex(candidate.source);
+  if (ahead_.contains(hash)) return;
+  auto reply = BeginCompile(*parsed, *kernels, hash);
+  ahead_.emplace(hash, Ahead{*kernels, std::move(reply)});
+}
+
+std::future<Result<protocol::CompileReply>> PoolEvaluator::BeginCompile(
+    const candidate::ParsedCandidate& parsed, std::vector<std::string> kernels,
+    const std::string& candidate_hash) {
+  if (auto ahead = ahead_.extract(candidate_hash); !ahead.empty()) {
+    if (ahead.mapped().kernels == kernels) return std::move(ahead.mapped().reply);
+  }
+  protocol::CompileJob compile = CompileJobOf(parsed);
+  compile.kernels = std::move(kernels);
+  return compiler_->Submit(std::move(compile));
+}
+
 Result<Evaluation> PoolEvaluator::EvaluateOn(Occasion occasion, const Candidate& candidate) {
   const util::Stopwatch total;
   Evaluation evaluation;
@@ -152,10 +178,9 @@ Result<bool> PoolEvaluator::Compile(const candidate::ParsedCandidate& parsed,
     return false;
   }
   if (kernels->empty()) return true;
-  protocol::CompileJob compile = CompileJobOf(parsed);
-  compile.kernels = *kernels;
-  const util::Stopwatch compiling;
-  Result<protocol::CompileReply> reply = compiler_->Submit(std::move(compile)).get();
+  const util::Stopwatch compiling;  // what this evaluation waits for
+  Result<protocol::CompileReply> reply =
+      BeginCompile(parsed, *kernels, evaluation->candidate_hash).get();
   if (!reply) return tl::unexpected(reply.error());
   evaluation->seconds["compile"] = compiling.Seconds();
   evaluation->compile = std::move(reply->report);

@@ -1,10 +1,13 @@
 // The Evaluator over a pool: one compiler, one worker, one problem.
 #pragma once
 
+#include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "candidate/plan.h"
 #include "candidate/tune.h"
@@ -35,10 +38,12 @@ class PoolEvaluator : public Evaluator {
 
   const ProblemInfo& problem() const override { return worker_->problem(); }
   Result<Evaluation> Evaluate(const Candidate& candidate) override;
+  void CompileAhead(const Candidate& candidate) override;
   Result<Evaluation> Confirm(const Candidate& candidate) override;
 
  private:
   Result<void> CheckConfig() const;
+  Result<void> LockDevice(const std::string& uuid, bool with_compiler);
   void Say(const std::string& line) const;
 
   Result<protocol::BaselineReply> MeasureBaseline(const std::vector<std::string>& modes,
@@ -50,6 +55,10 @@ class PoolEvaluator : public Evaluator {
   Result<bool> Judge(Occasion occasion, const Candidate& candidate, Evaluation* evaluation);
   Result<bool> Compile(const candidate::ParsedCandidate& parsed, protocol::EvaluateJob* job,
                        Evaluation* evaluation);
+  // Of these kernels of a candidate: one that was begun ahead, else one begun now.
+  std::future<Result<protocol::CompileReply>> BeginCompile(
+      const candidate::ParsedCandidate& parsed, std::vector<std::string> kernels,
+      const std::string& candidate_hash);
   // What does not depend on the tune values of a plan, kernels left out.
   protocol::CompileJob CompileJobOf(const candidate::ParsedCandidate& parsed) const;
   pool::StageLimits Limits() const;
@@ -79,6 +88,13 @@ class PoolEvaluator : public Evaluator {
   std::optional<Ceilings> ceilings_;
   std::optional<graph::Work> work_;
   int infra_errors_ = 0;  // in a row
+
+  // Compiles that run already, by the candidate's hash.
+  struct Ahead {
+    std::vector<std::string> kernels;
+    std::future<Result<protocol::CompileReply>> reply;
+  };
+  std::map<std::string, Ahead> ahead_;
 };
 
 // Each kernel step's arguments against the signatures the compiler found.

@@ -100,8 +100,27 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
     compiler.hello_s = config_.timeouts.hello_s;
     compiler_ = std::make_unique<pool::CompilerPool>(std::move(compiler));
   }
-  if (auto launched = worker_->Launch(); !launched) return launched;
-  if (auto hello = worker_->AwaitHello(); !hello) {
+  // The device's lock comes before the problem is loaded. Its name is the worker's to say, but a
+  // worker that waits for its turn is woken by the problem itself: then the caller has to know it.
+  std::string known_uuid;
+  bool prepared = false;
+  if (config_.await_turn) {
+    worker_->Prepare();
+    known_uuid = config_.await_turn();
+    prepared = !device_.gpu || !known_uuid.empty();
+    if (!prepared) worker_->Unprepare();
+  }
+  if (device_.gpu && prepared) {
+    if (auto locked = LockDevice(known_uuid, with_compiler); !locked) return locked;
+  }
+  Result<void> hello;
+  if (prepared) {
+    hello = worker_->Wake();
+  } else {
+    if (auto launched = worker_->Launch(); !launched) return launched;
+    hello = worker_->AwaitHello();
+  }
+  if (!hello) {
     if (device_.gpu && config_.device == "auto") {
       hello.error().message += "\nUse --device cpu to work without the GPU.";
     }
@@ -114,16 +133,21 @@ Result<void> PoolEvaluator::Start(bool with_compiler) {
   }
 
   const std::string& uuid = worker_->device().uuid;
-  if (device_.gpu && !uuid.empty()) {
-    const bool times = with_compiler && !config_.options.check_only;
-    Result<DeviceLock> lock = DeviceLock::Take(
-        util::LockDir(), uuid, times ? DeviceLock::Kind::kExclusive : DeviceLock::Kind::kShared,
-        kLockWaitSeconds, config_.progress);
-    if (!lock) return tl::unexpected(lock.error());
-    lock_ = std::move(*lock);
+  if (device_.gpu && !uuid.empty() && uuid != known_uuid) {
+    if (auto locked = LockDevice(uuid, with_compiler); !locked) return locked;
   }
   Say("loading the problem");
   return worker_->Load();
+}
+
+Result<void> PoolEvaluator::LockDevice(const std::string& uuid, bool with_compiler) {
+  const bool times = with_compiler && !config_.options.check_only;
+  Result<DeviceLock> lock = DeviceLock::Take(
+      util::LockDir(), uuid, times ? DeviceLock::Kind::kExclusive : DeviceLock::Kind::kShared,
+      kLockWaitSeconds, config_.progress);
+  if (!lock) return tl::unexpected(lock.error());
+  lock_ = std::move(*lock);
+  return {};
 }
 
 Result<void> PoolEvaluator::PrepareBaseline() {

@@ -45,7 +45,7 @@ Result<protocol::Hello> Worker::AwaitHello() {
   Result<protocol::Hello> hello = child_->AwaitHello(util::Deadline::After(options_.hello_s));
   if (hello) {
     greeted_ = true;
-    state_ = WorkerState::kIdle;
+    if (state_ == WorkerState::kStarting) state_ = WorkerState::kIdle;
   } else {
     Bury();
   }
@@ -100,6 +100,8 @@ void Worker::EnsureSpare() {
   Result<std::unique_ptr<Child>> spare = Spawn(true);
   if (spare) spare_ = std::move(*spare);
 }
+
+void Worker::DropSpare() { spare_.reset(); }
 
 bool Worker::has_spare() { return spare_ && spare_->alive(); }
 

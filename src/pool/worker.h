@@ -34,7 +34,8 @@ class Worker {
   // only when its first job comes), else starts a process. kEnvironment, also where an earlier
   // process could not be killed: its device is quarantined.
   Result<void> Launch();
-  // Starting -> Idle for a worker that was no spare. kEnvironment and Absent where it fails.
+  // Starting -> Idle for a worker that was no spare; a spare says hello once Begin() has woken it, and
+  // stays Busy. kEnvironment and Absent where it fails.
   Result<protocol::Hello> AwaitHello();
 
   // Sends a job: Idle (or Starting) -> Busy.
@@ -51,6 +52,7 @@ class Worker {
   // Starts a spare where there is none; a failure to start is found by the Launch that would use
   // it.
   void EnsureSpare();
+  void DropSpare();
 
   WorkerState state() const { return state_; }
   int answers() const { return answers_; }  // of the present process

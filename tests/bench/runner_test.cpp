@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <stdexcept>
 
@@ -26,9 +28,15 @@ class RunnerTest : public testing::Test {
     options_.problem_timeout_s = 30;
   }
   // What a child does is its problem's name.
-  static void Work(const Task& task, const std::string& device,
+  void Work(const Task& task, const std::string& device,
                    const Voice& voice) {
     const std::string& what = task.problem.name;
+    const std::string ready = std::filesystem::path(options_log_).parent_path().string() + "/ready";
+    if (voice.await_turn) {
+      std::ofstream(ready) << "up";
+      if (what == "dies standing by") _exit(3);
+      uuid_ = voice.await_turn();
+    }
     if (what == "starts slowly") usleep(2'500'000);
     if (what == "never starts") pause();
     voice.begin();
@@ -49,6 +57,15 @@ class RunnerTest : public testing::Test {
           usleep(50'000);
         }
       }
+      // Its row says whether the next task's process was up while this one ran.
+      for (int i = 0; what == "looks" && i < 100 && !std::filesystem::exists(ready); ++i) usleep(50'000);
+      if (what == "looks") row.message = std::filesystem::exists(ready) ? "up" : "down";
+      if (what == "looks") {
+        row.evaluation.emplace();
+        row.evaluation->verdict = Verdict::kOk;
+        row.evaluation->device.uuid = "GPU-7";
+      }
+      if (what == "listens") row.message = uuid_;
       if (what == "noisy") voice.emit(row), voice.emit(row);
       voice.emit(std::move(row));
     }
@@ -63,7 +80,10 @@ class RunnerTest : public testing::Test {
       tasks.push_back(task);
     }
     RunnerCallbacks callbacks;
-    callbacks.work = Work;
+    options_log_ = options_.log_folder;
+    callbacks.work = [this](const Task& task, const std::string& device, const Voice& voice) {
+      Work(task, device, voice);
+    };
     callbacks.salvage = [](const Task& task, const Sample& sample, Cause cause,
                            const std::string& words) {
       Row row = RowOf(task.problem, sample.number);
@@ -84,6 +104,7 @@ class RunnerTest : public testing::Test {
   }
 
   util::TempDir temp_;
+  std::string options_log_, uuid_;
   RunnerOptions options_;
   std::map<std::string, Row> rows_;
   std::map<std::string, int> count_;
@@ -148,6 +169,24 @@ TEST_F(RunnerTest, ASickDeviceIsGivenUp) {
   EXPECT_EQ(end.sick[0], "gpu:0");
   EXPECT_EQ(count_["sick"], 3);  // one good row between begins the count anew
   EXPECT_EQ(count_["never"], 0);
+}
+
+TEST_F(RunnerTest, TheNextTaskStandsByAndGoesOnWhenTheDeviceIsFree) {
+  options_.devices = {"gpu:0"};
+  const RunnerEnd end = Run({"looks", "listens", "fine"});
+  EXPECT_FALSE(end.error.has_value());
+  EXPECT_EQ(rows_["looks"].message, "up");
+  EXPECT_EQ(rows_["listens"].message, "GPU-7");
+  EXPECT_EQ(rows_["fine"].outcome, Outcome::kCorrect);
+  for (const auto& [name, count] : count_) EXPECT_EQ(count, 1) << name;
+}
+
+TEST_F(RunnerTest, OneThatDiesStandingByCostsItsOwnRow) {
+  options_.devices = {"gpu:0"};
+  Run({"looks", "dies standing by", "fine"});
+  EXPECT_EQ(rows_["looks"].message, "up");
+  EXPECT_EQ(rows_["dies standing by"].outcome, Outcome::kInfraError);
+  EXPECT_EQ(rows_["fine"].outcome, Outcome::kCorrect);
 }
 
 TEST_F(RunnerTest, AnInterruptionLeavesTheRestWithoutRows) {

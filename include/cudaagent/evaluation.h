@@ -39,6 +39,7 @@ struct ProtocolStamp {
   bool fresh_worker = false;  // the worker had run no other candidate
   std::string note;           // anything a reader must know ("compile failed: eager decides")
   std::string guard;          // "zones" | "strict"; "exact" on the CPU device; empty where nothing ran
+  std::string mode;           // the model's: "eval" | "train"
 };
 
 // Resources of one compiled kernel. Zero where the device cannot tell.

@@ -15,6 +15,9 @@ enum class Precision {
   kTorchDefault,  // matmul fp32, cuDNN TF32: PyTorch's own defaults
 };
 
+// Which mode the model runs in: model.eval(), or model.train() as KernelBench's evaluator does.
+enum class Mode { kEval, kTrain };
+
 // What the user asked for. Equal specs mean the same problem.
 struct ProblemSpec {
   std::string path;                            // absolute path of model.py
@@ -24,6 +27,7 @@ struct ProblemSpec {
   std::string dtype = "float32";               // floating tensors alone are cast: float32|float16|bfloat16
   Precision precision = Precision::kTf32;
   std::string inputs_fn = "get_inputs";        // makes forward's arguments: a list, or a dict by name
+  Mode mode = Mode::kEval;
 };
 
 // Shape in elements, strides in elements; dtype as torch spells it without "torch." ("float32").
@@ -51,10 +55,13 @@ struct ScalarInput {
 // What loading the problem on a device revealed. `graph_json` is the exported ATen graph
 // (format: src/graph/graph.h), empty with `export_error` set where torch.export failed.
 struct ProblemInfo {
-  std::string hash;                    // of source, class, consts, dtype
+  std::string hash;                    // of source, class, consts, dtype, mode
   std::vector<TensorInfo> inputs;      // in the order of Model.forward
   std::vector<ScalarInput> scalars;
   std::vector<TensorInfo> parameters;  // state_dict names: parameters and buffers
+  // Of `parameters`, the buffers that forward itself updates (running statistics). Train mode alone.
+  // They have their first values before every run, and a candidate may write into its copies.
+  std::vector<std::string> statistics;
   std::vector<TensorInfo> constants;   // const0, const1, ...: tensors lifted out of forward
   std::vector<TensorInfo> outputs;     // out0, out1, ...
   std::string graph_json;

@@ -22,6 +22,15 @@ class NotExportable(Exception):
     pass
 
 
+class DrawsRandom(NotExportable):
+    """`drops`: an operator with a switch for it does, such as dropout, which another mode may leave out."""
+
+    def __init__(self, op, drops):
+        super().__init__(f"forward draws random numbers ({op}), which no plan can repeat; draw them in "
+                         f"get_inputs() and pass them in.")
+        self.op, self.drops = op, drops
+
+
 def dtype_name(dtype):
     return str(dtype).removeprefix("torch.")
 
@@ -56,7 +65,8 @@ class _Writer:
         self._used = set(input_names) | self._parameter_names
         self._constants = {}
         self._nodes = []
-        self._random = {}  # names of nodes that draw random numbers -> the operator
+        self._random = {}  # names of nodes that draw random numbers -> (the operator, by a switch)
+        self._skipped = set()  # fx.Nodes that only count calls
         self._values = {}  # fx.Node -> {"ref": name}, a list of these, a literal or a submodule
         self._written = _written_storages(program.graph_module)
 
@@ -71,11 +81,9 @@ class _Writer:
                 raise NotExportable("An output of the graph is not a tensor.")
             outputs.append(result["ref"])
         self._drop_unused(outputs)
-        for node in self._nodes:
-            if node["name"] in self._random:
-                raise NotExportable(f"forward draws random numbers ({self._random[node['name']]}), "
-                                    f"which no plan can repeat; draw them in get_inputs() and pass "
-                                    f"them in.")
+        drawn = [self._random[node["name"]] for node in self._nodes if node["name"] in self._random]
+        if drawn:
+            raise DrawsRandom(*max(drawn, key=lambda each: each[1]))
         return {"nodes": self._nodes, "outputs": outputs}, self._constants
 
     # ---- what the graph starts from ----
@@ -91,6 +99,9 @@ class _Writer:
                 self._values[node] = self._source(node, name) if isinstance(
                     value, torch.Tensor) else _literal(value)
             elif kind in ("PARAMETER", "BUFFER"):
+                if kind == "BUFFER" and _only_written(node):
+                    self._skipped.update(node.users)
+                    continue
                 # An input hides a parameter of its name (docs/candidate_format.md).
                 shadowed = spec.target in self._input_names
                 self._values[node] = self._source(
@@ -163,11 +174,20 @@ class _Writer:
         self._values[node] = self._emit_graph(body)
 
     def _emit_op(self, node, target):
+        if node in self._skipped:
+            self._skipped.update(node.users)
+            return
         name, overload = target._schema.name, target._overloadname
         result = node.meta.get("val")
         args = [self._value(arg) for arg in node.args]
         kwargs = {key: self._value(value) for key, value in node.kwargs.items()
                   if not isinstance(value, torch.device) and key != "pin_memory"}
+        if _updates_statistics(node) and all(_is_statistic(each) for each in node.args[3:5]):
+            args[3:5] = [None, None]  # the result is that of the batch; nothing reads what is updated
+        if not _draws(node, target):
+            for i, argument in enumerate(target._schema.arguments[:len(args)]):
+                if argument.name == "train":
+                    args[i] = False  # nothing is dropped: the same result by a call that plans may make
         if name in _SAME_TENSOR:
             self._values[node] = args[0]
             return
@@ -206,7 +226,7 @@ class _Writer:
 
     def _note_random(self, node, target):
         if _draws(node, target):
-            self._random[self._nodes[-1]["name"]] = target._schema.name
+            self._random[self._nodes[-1]["name"]] = (target._schema.name, _has_switch(target))
 
     def _emit(self, name, op, overload, args, kwargs, results, writes, several=False, names=None,
               returns_list=False):
@@ -291,6 +311,34 @@ def _writes(target):
     schema = target._schema
     return schema.name not in _SAME_TENSOR and any(
         arg.alias_info is not None and arg.alias_info.is_write for arg in schema.arguments)
+
+
+def _only_written(node):
+    """Whether in-place operators write into this value, and nothing else uses it or their results."""
+    return all(isinstance(user.target, torch._ops.OpOverload) and _writes(user.target)
+               and user.args[0] is node and node not in user.args[1:] and _only_written(user)
+               for user in node.users)
+
+
+def _updates_statistics(node):
+    """Whether this is a batch or instance norm that normalises by its input's own statistics."""
+    return (isinstance(node.target, torch._ops.OpOverload)
+            and node.target._schema.name in ("aten::batch_norm", "aten::instance_norm")
+            and len(node.args) > 5 and node.args[5] is True)
+
+
+def _is_statistic(value):
+    """Whether norms update this (or it is None) and nothing else looks at it."""
+    if not isinstance(value, torch.fx.Node):
+        return value is None
+    return value.op == "placeholder" and all(
+        _updates_statistics(user) and value in user.args[3:5] and value not in user.args[:3]
+        for user in value.users)
+
+
+def _has_switch(target):
+    return any(argument.name in ("train", "training", "dropout_p")
+               for argument in target._schema.arguments)
 
 
 def _draws(node, target):

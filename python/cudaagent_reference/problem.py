@@ -41,18 +41,22 @@ def tensor_info(name, tensor):
 class Problem:
     """Made by load(). Every method raises Trouble, nothing else."""
 
-    def __init__(self, path, source, class_name, inputs_fn, consts, dtype, device):
+    def __init__(self, path, source, class_name, inputs_fn, consts, dtype, device, train):
         self._path, self._file = path, os.path.basename(path)
         if dtype not in _DTYPES:
             raise usage(f"--dtype {dtype} is not one of {', '.join(_DTYPES)}.")
         self._device, self._dtype = torch.device(device), _DTYPES[dtype]
         self._compiled = {}  # by torch.compile's mode
         self._originals = []
+        self._train = train
+        self._statistics = []  # (module, key, tensor, copy): buffers that forward updates
+        self._statistics_changed = False
         self._inputs_on_device = self._device.type != "cpu"
         literals = constants.parse(consts)
         written = sorted((name, ast.unparse(node)) for name, node in literals.items())
         identity = json.dumps([source, class_name, written, dtype,
-                               *([] if inputs_fn == "get_inputs" else [inputs_fn])])
+                               *([] if inputs_fn == "get_inputs" else [inputs_fn]),
+                               *([["mode", "train"]] if train else [])])
         self._hash = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
         namespace = self._execute(source, literals)
@@ -174,7 +178,7 @@ class Problem:
 
         with self._guard(f"building the {model_class.__name__}"), torch.no_grad():
             done, model = self._on_device(build, "the model")
-            model = (model if done else build()).eval()
+            model = (model if done else build()).train(self._train)
             model.requires_grad_(False)
             model.to(device=self._device, dtype=self._dtype)
             for module in model.modules():  # tensors that are plain attributes
@@ -218,28 +222,56 @@ class Problem:
 
     def forward(self, *inputs):
         with self._guard("running forward"), torch.no_grad():
+            self._begin_forward()
             return self._checked_outputs(self._call(self._model, inputs))
 
     def forward_double(self, *inputs):
         with self._guard("running forward in float64"), torch.no_grad():
+            self.restore_statistics()
             return self._checked_outputs(redraw.forward_double(self._model, inputs))
 
     def redraw_parameters(self, seed):
         with self._guard("drawing new parameters"), torch.no_grad():
+            self.restore_statistics()
             self._originals = redraw.copies(self._model)
             seed_everything(seed)
             redraw.redraw(self._model)
+            self._keep_statistics()
 
     def restore_parameters(self):
         with self._guard("restoring the parameters"), torch.no_grad():
+            self.restore_statistics()
             redraw.restore(self._originals)
             self._originals = []
+            self._keep_statistics()
+
+    # In train mode a forward changes running statistics. Each begins with those of the beginning, so
+    # that two on the same input agree.
+
+    def _begin_forward(self):
+        self.restore_statistics()
+        self._statistics_changed = True
+
+    def restore_statistics(self):
+        if not self._statistics_changed or not self._statistics:
+            return
+        with self._guard("restoring the running statistics"), torch.no_grad():
+            for module, key, tensor, _ in self._statistics:
+                module._buffers[key] = tensor  # forward may have put another there
+            torch._foreach_copy_([tensor for _, _, tensor, _ in self._statistics],
+                                 [copied for *_, copied in self._statistics])
+        self._statistics_changed = False
+
+    def _keep_statistics(self):
+        for *_, tensor, copied in self._statistics:
+            copied.copy_(tensor)
 
     def forward_compiled(self, mode, *inputs):
         if mode not in self._compiled:
             self._compiled[mode] = torch.compile(self._model, mode=mode)
         try:
             with torch.no_grad():
+                self._begin_forward()
                 return self._checked_outputs(self._call(self._compiled[mode], inputs))
         except BaseException as error:
             with self._guard("running the compiled forward"):
@@ -305,11 +337,21 @@ class Problem:
             export_error = f"torch.export: {type(error).__name__}: {first_line(error)}"
             if isinstance(error, export.NotExportable):
                 export_error = str(error)
+            if self._train:
+                self._refuse_dropout(error, inputs, input_names)
         lifted = {name: tensor.detach().to(self._device) for name, tensor in lifted.items()}
         if graph is not None and self._device.type == "cpu":
             memory.require({"outputs and intermediate values": export.peak_bytes(graph)},
                            self._device, self._file)
+        before = [(module, key, tensor, tensor.clone()) for module in self._model.modules()
+                  for key, tensor in module._buffers.items()
+                  if self._train and tensor is not None]
         outputs = self.forward(*inputs)
+        self._statistics = [
+            each for each in before if each[0]._buffers[each[1]] is not each[2]
+            or not torch.equal(each[2], each[3])]
+        changed = {tensor.data_ptr() for _, _, tensor, _ in self._statistics}
+        self.restore_statistics()
         self._info = {
             "hash": self._hash,
             "inputs": [tensor_info(name, value) for name, value in zip(input_names, inputs)
@@ -318,6 +360,8 @@ class Problem:
                         for name, value in zip(input_names, inputs)
                         if not isinstance(value, torch.Tensor)],
             "parameters": parameter_infos,
+            "statistics": [name for name, tensor in self._tensors.items()
+                           if tensor.data_ptr() in changed and tensor.numel() > 0],
             "constants": [tensor_info(name, tensor) for name, tensor in lifted.items()],
             "outputs": [tensor_info(f"out{i}", tensor) for i, tensor in enumerate(outputs)],
             "graph_json": "" if graph is None else json.dumps(graph, separators=(",", ":")),
@@ -330,11 +374,45 @@ class Problem:
             torch.cuda.synchronize(self._device)
             torch.cuda.empty_cache()
 
+    def _refuse_dropout(self, error, inputs, input_names):
+        """Raises Trouble where train mode is why forward draws random numbers. `error`: the export's."""
+        what = ""
+        if isinstance(error, export.DrawsRandom):
+            if error.drops or not self._draws_in_eval(inputs, input_names):
+                what = error.op
+        else:  # the graph is not known, and the modules must tell
+            what = next((type(module).__name__ for module in self._model.modules()
+                         if _is_dropping(module)), "")
+        if what:
+            raise usage(f"{self._file} draws random numbers in train mode ({what}), so that no two runs "
+                        f"agree: the preset kernelbench leaves such problems out; use --mode eval.")
+
+    def _draws_in_eval(self, inputs, input_names):
+        self._model.eval()
+        try:
+            export.export(self._model, inputs, input_names, list(self._tensors),
+                          by_keyword=self._keywords is not None)
+        except export.DrawsRandom:
+            return True
+        except Exception:
+            return False
+        finally:
+            self._model.train()
+        return False
+
     def info(self):
         return json.dumps(self._info)
 
     def tensors(self):
         return self._tensors
+
+
+def _is_dropping(module):
+    if isinstance(module, torch.nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    if isinstance(module, torch.nn.RNNBase):
+        return module.dropout > 0 and module.num_layers > 1
+    return isinstance(module, torch.nn.MultiheadAttention) and module.dropout > 0
 
 
 def _scalar_text(value):
@@ -343,8 +421,8 @@ def _scalar_text(value):
     return json.dumps(value)
 
 
-def load(path, source, class_name, inputs_fn, consts, dtype, device):
-    return Problem(path, source, class_name, inputs_fn, consts, dtype, device)
+def load(path, source, class_name, inputs_fn, consts, dtype, device, train):
+    return Problem(path, source, class_name, inputs_fn, consts, dtype, device, train)
 
 
 def warm_up():

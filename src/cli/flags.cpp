@@ -45,6 +45,13 @@ Precision PrecisionOf(const std::string& name) {
   throw FatalError("no precision is named " + name);
 }
 
+Mode ModeOf(const std::string& name) {
+  for (const auto& [mode, known] : protocol::kModeNames) {
+    if (known == name) return mode;
+  }
+  throw FatalError("no mode is named " + name);
+}
+
 bool IsIdentifier(const std::string& name) {
   if (name.empty() || isdigit(static_cast<unsigned char>(name[0]))) return false;
   for (unsigned char c : name) {
@@ -90,6 +97,8 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   Add(command, "--precision", flags.precision,
       "What float32 matmul and convolution may use, on both sides")
       ->check(CLI::IsMember(PrecisionNames()));
+  Add(command, "--mode", flags.mode, "The model's mode; train: batch norms normalise by the batch, no dropout may be active")
+      ->check(CLI::IsMember({"eval", "train"}));
   GroupFlags(command, "The problem");
 }
 
@@ -97,7 +106,7 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   GroupFlags(command, "The command");
   Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
   Add(command, "--preset", flags.preset,
-      "Rules of a published evaluation for tier, precision, baseline, reward and hidden variants, where those are "
+      "Rules of a published evaluation for tier, precision, mode, baseline, reward and hidden variants, where those are "
       "not given")
       ->check(CLI::IsMember(PresetNames()));
   Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
@@ -198,6 +207,7 @@ Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {
   spec.inputs_fn = flags.inputs_fn;
   spec.dtype = flags.dtype;
   spec.precision = PrecisionOf(flags.precision);
+  spec.mode = ModeOf(flags.mode);
   auto constants = ToConstants("--const", flags.consts);
   if (!constants) return tl::unexpected(constants.error());
   spec.consts = std::move(*constants);
@@ -240,6 +250,7 @@ std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFl
   for (const auto& [name, value] : spec.consts) add("--const", name + "=" + value, "");
   add("--dtype", problem.dtype, plain_problem.dtype);
   add("--precision", problem.precision, plain_problem.precision);
+  add("--mode", problem.mode, plain_problem.mode);
   add("--device", eval.device, plain.device);
   add("--reward", eval.reward, plain.reward);
   add("--baseline", eval.baseline, plain.baseline);

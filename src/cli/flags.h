@@ -22,6 +22,7 @@ struct ProblemFlags {
   std::vector<std::string> consts;  // NAME=VALUE
   std::string dtype = "float32";
   std::string precision = "tf32";
+  std::string mode = "eval";
 };
 
 // Where and how strictly to evaluate.

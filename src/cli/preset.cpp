@@ -9,15 +9,16 @@ struct Preset {
   const char* name;
   const char* tier;
   const char* precision;
+  const char* mode;
   const char* baseline;
   const char* reward;
   bool hidden_variants;
 };
 
 constexpr std::array<Preset, 3> kPresets = {{
-    {"verified", "verified", "tf32", "compile", "milestone", true},
-    {"kernelbench", "kernelbench", "torch-default", "eager", "speedup", false},
-    {"cuda-agent", "cuda-agent", "fp32", "compile", "milestone-paper", false},
+    {"verified", "verified", "tf32", "eval", "compile", "milestone", true},
+    {"kernelbench", "kernelbench", "torch-default", "train", "eager", "speedup", false},
+    {"cuda-agent", "cuda-agent", "fp32", "eval", "compile", "milestone-paper", false},
 }};
 
 }  // namespace
@@ -34,6 +35,7 @@ void ApplyPreset(const CLI::App& command, ProblemFlags& problem, EvalFlags& flag
     if (flags.preset != preset.name) continue;
     if (unset("--tier")) flags.options.tier = preset.tier;
     if (unset("--precision")) problem.precision = preset.precision;
+    if (unset("--mode")) problem.mode = preset.mode;
     if (unset("--baseline")) flags.baseline = preset.baseline;
     if (unset("--reward")) flags.reward = preset.reward;
     if (unset("--no-hidden-variants")) flags.no_hidden_variants = !preset.hidden_variants;

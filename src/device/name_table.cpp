@@ -42,25 +42,29 @@ Checked<std::unique_ptr<NameTable>> NameTable::Create(const candidate::Plan& pla
 
 Checked<void> NameTable::BindProblem(const ProblemInfo& problem) {
   const auto bind = [this](const std::map<std::string, at::Tensor>& from, const std::string& name,
-                           const std::string& as) -> Checked<void> {
+                           const std::string& as, Kind kind) -> Checked<void> {
     const auto found = from.find(name);
     if (found == from.end() || !found->second.defined()) {
       return Blame(Verdict::kInfraError,
                    c10::str("The problem's tensor \"", name, "\" was not bound to memory."));
     }
-    Set(as, found->second, Kind::kReadOnly);
+    Set(as, found->second, kind);
     return {};
   };
   // Inputs last: where an input and a parameter coincide the plain name is the input's.
   for (const auto* list : {&problem.parameters, &problem.constants}) {
     for (const TensorInfo& info : *list) {
+      const bool statistic = std::find(problem.statistics.begin(), problem.statistics.end(),
+                                       info.name) != problem.statistics.end();
+      const Kind kind = statistic ? Kind::kStatistic : Kind::kReadOnly;
       for (const std::string& as : {kParamPrefix + info.name, info.name}) {
-        if (auto bound = bind(bindings_.parameters, info.name, as); !bound) return bound;
+        if (auto bound = bind(bindings_.parameters, info.name, as, kind); !bound) return bound;
       }
     }
   }
   for (const TensorInfo& info : problem.inputs) {
-    if (auto bound = bind(bindings_.inputs, info.name, info.name); !bound) return bound;
+    if (auto bound = bind(bindings_.inputs, info.name, info.name, Kind::kReadOnly);
+        !bound) return bound;
   }
   for (const TensorInfo& info : problem.outputs) {
     if (!ScalarTypeFromName(info.dtype)) {
@@ -163,7 +167,11 @@ Checked<void> NameTable::Bind(const std::string& written, const at::Tensor& tens
                  c10::str("the result lies on ", tensor.device().str(), ", but ", *name,
                           " must be on ", device_.str(), "."));
   }
-  if (const std::string owner = ProtectedName(tensor); !owner.empty()) {
+  std::string owner = ProtectedName(tensor);
+  for (const auto& [taken, entry] : entries_) {
+    if (entry.kind == Kind::kStatistic && ShareStorage(entry.tensor, tensor)) owner = "$" + taken;
+  }
+  if (!owner.empty()) {
     return Blame(Verdict::kBadCandidate,
                  c10::str("the result shares memory with ", owner, "; ", *name,
                           " must have its own (aten::clone makes a copy)."));

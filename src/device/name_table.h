@@ -80,7 +80,7 @@ class NameTable : public OpScope {
   GuardedMemory* input_guards() { return bindings_.guards.get(); }
 
  private:
-  enum class Kind { kReadOnly, kPrepared, kBuffer, kOutput, kResult };
+  enum class Kind { kReadOnly, kStatistic, kPrepared, kBuffer, kOutput, kResult };
   struct Entry {
     at::Tensor tensor;
     Kind kind = Kind::kReadOnly;

@@ -112,6 +112,7 @@ Result<Evaluation> PoolEvaluator::EvaluateOn(Occasion occasion, const Candidate&
   evaluation.device = worker_->device();
   evaluation.protocol.tier = config_.options.tier;
   evaluation.protocol.precision = protocol::NameOf(config_.spec.precision);
+  evaluation.protocol.mode = protocol::NameOf(config_.spec.mode);
   const Result<bool> judged = Judge(occasion, candidate, &evaluation);
   if (!judged) return tl::unexpected(judged.error());
 
@@ -290,6 +291,7 @@ Result<void> PoolEvaluator::TakeAnswer(protocol::FromChild answer, Evaluation* e
   if (merged.device.kind.empty()) merged.device = evaluation->device;
   merged.protocol.tier = evaluation->protocol.tier;
   merged.protocol.precision = evaluation->protocol.precision;
+  merged.protocol.mode = evaluation->protocol.mode;
   // A GPU knows its kernels' resources better than the cubin's tables do; the CPU device does not.
   std::vector<KernelResources> resources = std::move(merged.compile.kernels);
   merged.compile = std::move(evaluation->compile);

@@ -43,6 +43,7 @@ void Describe(auto& a, Is<ProtocolStamp> auto& v) {
   a.Added("fresh_worker", v.fresh_worker);
   a("note", v.note);
   a.Added("guard", v.guard);
+  a.Added("mode", v.mode);
 }
 
 void Describe(auto& a, Is<DeviceVariable> auto& v) {
@@ -257,6 +258,7 @@ void Describe(auto& a, Is<ProblemInfo> auto& v) {
   a("inputs", v.inputs);
   a("scalars", v.scalars);
   a("parameters", v.parameters);
+  a.Added("statistics", v.statistics);
   a("constants", v.constants);
   a("outputs", v.outputs);
   a("graph_json", v.graph_json);
@@ -268,6 +270,7 @@ void Describe(auto& a, Is<ProblemSpec> auto& v) {
   a("source", v.source);
   a("class_name", v.class_name);
   a("inputs_fn", v.inputs_fn);
+  a.Added("mode", v.mode);
   a("consts", v.consts);
   a("dtype", v.dtype);
   a("precision", v.precision);

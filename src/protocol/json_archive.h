@@ -31,6 +31,10 @@ concept Is = std::same_as<std::remove_const_t<T>, U>;
 template <typename E>
 struct EnumNames;
 template <>
+struct EnumNames<Mode> {
+  static constexpr auto& kNames = kModeNames;
+};
+template <>
 struct EnumNames<Precision> {
   static constexpr auto& kNames = kPrecisionNames;
 };

@@ -15,6 +15,9 @@ inline constexpr std::array<std::pair<Precision, std::string_view>, 3> kPrecisio
      {Precision::kTf32, "tf32"},
      {Precision::kTorchDefault, "torch-default"}}};
 
+inline constexpr std::array<std::pair<Mode, std::string_view>, 2> kModeNames = {
+    {{Mode::kEval, "eval"}, {Mode::kTrain, "train"}}};
+
 inline constexpr std::array<std::pair<ErrorCode, std::string_view>, 5> kErrorCodeNames = {
     {{ErrorCode::kInternal, "internal"},
      {ErrorCode::kUsage, "usage"},
@@ -32,6 +35,7 @@ constexpr std::string_view NameIn(const Table& table, E value) {
 }
 
 constexpr std::string_view NameOf(Precision precision) { return NameIn(kPrecisionNames, precision); }
+constexpr std::string_view NameOf(Mode mode) { return NameIn(kModeNames, mode); }
 constexpr std::string_view NameOf(ErrorCode code) { return NameIn(kErrorCodeNames, code); }
 
 }  // namespace cudaagent::protocol

@@ -36,6 +36,7 @@ Result<ProblemInfo> ParseProblemInfo(const std::string& text) {
           {scalar.at("name").get<std::string>(), scalar.at("value").get<std::string>()});
     }
     info.parameters = Tensors(object.at("parameters"));
+    info.statistics = object.at("statistics").get<std::vector<std::string>>();
     info.constants = Tensors(object.at("constants"));
     info.outputs = Tensors(object.at("outputs"));
     info.graph_json = object.at("graph_json").get<std::string>();

@@ -44,7 +44,7 @@ Object Text(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
 
-// (path, source, class_name, inputs_fn, consts, dtype, device)
+// (path, source, class_name, inputs_fn, consts, dtype, device, train)
 Object LoadArguments(const ProblemSpec& spec, const std::string& torch_device) {
   Object consts = Object::Own(PyDict_New());
   for (const auto& [name, value] : spec.consts) {
@@ -54,8 +54,9 @@ Object LoadArguments(const ProblemSpec& spec, const std::string& torch_device) {
   Object path = Text(spec.path), source = Text(spec.source), class_name = Text(spec.class_name),
          inputs_fn = Text(spec.inputs_fn), dtype = Text(spec.dtype), device = Text(torch_device);
   if (!path || !source || !class_name || !inputs_fn || !dtype || !device) return {};
-  return Object::Own(PyTuple_Pack(7, path.get(), source.get(), class_name.get(), inputs_fn.get(),
-                                  consts.get(), dtype.get(), device.get()));
+  return Object::Own(PyTuple_Pack(8, path.get(), source.get(), class_name.get(), inputs_fn.get(),
+                                  consts.get(), dtype.get(), device.get(),
+                                  spec.mode == Mode::kTrain ? Py_True : Py_False));
 }
 
 class PythonReference : public Reference {
@@ -110,6 +111,13 @@ class PythonReference : public Reference {
   Result<void> RestoreParameters() override {
     return InPython<void>([&]() -> Result<void> {
       return Call(problem_.get(), "restore_parameters", nullptr).map([](const Object&) {});
+    });
+  }
+
+  Result<void> RestoreStatistics() override {
+    if (info_.statistics.empty()) return {};
+    return InPython<void>([&]() -> Result<void> {
+      return Call(problem_.get(), "restore_statistics", nullptr).map([](const Object&) {});
     });
   }
 

@@ -33,7 +33,8 @@ class Reference {
   // Model.forward's arguments from get_inputs(), made on the device after seeding every generator;
   // floating tensors cast to the problem's dtype. Tensors and scalars, in order.
   virtual Result<std::vector<c10::IValue>> MakeInputs(uint64_t seed) = 0;
-  // Eager forward without gradients in eval mode. `precision` is set before and restored after.
+  // Eager forward without gradients in the problem's mode. `precision` is set before and restored
+  // after. In train mode it begins with RestoreStatistics().
   virtual Result<std::vector<at::Tensor>> Forward(const std::vector<c10::IValue>& inputs,
                                                   Precision precision) = 0;
   // torch.compile'd forward; `mode` as torch.compile names it ("default", "max-autotune"). The first
@@ -49,6 +50,10 @@ class Reference {
   // of parameters() are written in place. RestoreParameters() brings the originals back.
   virtual Result<void> RedrawParameters(uint64_t seed) = 0;
   virtual Result<void> RestoreParameters() = 0;
+  // Train mode: a forward leaves the buffers of info().statistics changed; this brings back the values
+  // they had at loading, or from RedrawParameters(). Does nothing where no forward ran since the last
+  // time. Call it before reading parameters(), and before a forward whose time counts.
+  virtual Result<void> RestoreStatistics() = 0;
   // state_dict tensors (the model's own: writing into them changes it) and lifted constants
   // (copies) by plan name, on the device.
   virtual const std::map<std::string, at::Tensor>& parameters() const = 0;

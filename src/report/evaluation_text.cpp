@@ -197,8 +197,9 @@ std::string EvaluationText(const Evaluation& e) {
     if (text.back() != '\n') text += '\n';
   }
   if (!e.device.name.empty()) {
-    text += fmt::format("  on {}, {}, precision {}, clock {}{}{}\n", e.device.name, e.device.arch,
-                        e.protocol.precision, e.protocol.clock.empty() ? "none" : e.protocol.clock,
+    text += fmt::format("  on {}, {}, precision {}{}, clock {}{}{}\n", e.device.name, e.device.arch,
+                        e.protocol.precision,
+                        e.protocol.mode == "train" ? ", train mode" : "", e.protocol.clock.empty() ? "none" : e.protocol.clock,
                         e.protocol.guard == "strict" ? ", strict guards" : "",
                         e.protocol.note.empty() ? "" : "; " + e.protocol.note);
   }

@@ -63,7 +63,8 @@ std::string NodeRow(const graph::Node& node) {
 }  // namespace
 
 std::string ProblemText(const ProblemSpec& spec, const ProblemInfo& problem) {
-  std::string text = fmt::format("{} ({}, {})\n", spec.path, spec.class_name, spec.dtype);
+  std::string text = fmt::format("{} ({}, {}{})\n", spec.path, spec.class_name, spec.dtype,
+                                 spec.mode == Mode::kTrain ? ", train mode" : "");
   for (const auto& [name, value] : spec.consts) text += fmt::format("  {} = {}\n", name, value);
   text += TensorRows("inputs", problem.inputs);
   for (const ScalarInput& scalar : problem.scalars) {
@@ -71,6 +72,10 @@ std::string ProblemText(const ProblemSpec& spec, const ProblemInfo& problem) {
   }
   text += TensorRows("parameters and buffers", problem.parameters) +
           TensorRows("constants", problem.constants) + TensorRows("outputs", problem.outputs);
+  if (!problem.statistics.empty()) {
+    text += "updated by forward\n";
+    for (const std::string& name : problem.statistics) text += "  " + name + "\n";
+  }
   if (problem.graph_json.empty()) {
     return text + "graph\n  not exported: " + problem.export_error + "\n";
   }

@@ -46,8 +46,9 @@ std::string Conditions(const Evaluation& e) {
     if (!version.empty()) text += fmt::format(", {} {}", name, version);
   }
   text += "\n";
-  text += fmt::format("- protocol {}: precision {}, tolerance {}, {} trials, clock {}, {} L2, {}\n",
-                      e.protocol.version, e.protocol.precision, e.protocol.tier, e.protocol.trials,
+  text += fmt::format("- protocol {}: precision {}{}, tolerance {}, {} trials, clock {}, {} L2, {}\n",
+                      e.protocol.version, e.protocol.precision,
+                      e.protocol.mode == "train" ? ", train mode" : "", e.protocol.tier, e.protocol.trials,
                       e.protocol.clock, e.protocol.cold_l2 ? "cold" : "warm",
                       e.protocol.graph ? "one CUDA graph" : "step by step");
   if (!e.protocol.note.empty()) text += "- note: " + e.protocol.note + "\n";

@@ -94,4 +94,16 @@ Result<void> FillInputs(const std::vector<c10::IValue>& arguments, const Problem
   return {};
 }
 
+Result<void> RestoreStatistics(reference::Reference& reference, device::Bindings* bindings) {
+  const at::NoGradGuard no_grad;
+  if (auto restored = reference.RestoreStatistics(); !restored) return restored;
+  std::vector<at::Tensor> copies, originals;
+  for (const std::string& name : reference.info().statistics) {
+    copies.push_back(bindings->parameters.at(name));
+    originals.push_back(reference.parameters().at(name));
+  }
+  if (!copies.empty()) at::_foreach_copy_(copies, originals);
+  return {};
+}
+
 }  // namespace cudaagent::verify

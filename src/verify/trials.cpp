@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,9 +59,12 @@ Checked<void> CheckUnchanged(const Trial& trial, const std::vector<c10::IValue>&
                    fmt::format("The candidate changed input {}; inputs are read-only.", name));
     }
   }
+  const std::vector<std::string>& free = trial.reference.info().statistics;
+  const std::set<std::string> statistics(free.begin(), free.end());
   for (const auto& [name, original] : trial.reference.parameters()) {
     auto bound = trial.bindings.parameters.find(name);
     if (bound == trial.bindings.parameters.end() || bound->second.is_same(original)) continue;
+    if (statistics.contains(name)) continue;
     if (!SameBits(bound->second, original)) {
       return Blame(
           Verdict::kInputMutated,
@@ -83,6 +87,9 @@ bool Tf32MayExplain(const Trial& trial, const std::vector<at::Tensor>& expected,
 
 // Poison, candidate, guards, unchanged inputs: all before any expected value exists.
 Checked<void> RunOnce(const Trial& trial, const std::vector<c10::IValue>& inputs) {
+  if (auto restored = RestoreStatistics(trial.reference, &trial.bindings); !restored) {
+    return Blame(Verdict::kInfraError, restored.error().message);
+  }
   trial.runner.Poison();
   auto ran = trial.replay ? trial.runner.Replay() : trial.runner.Run();
   if (!ran) return ran;

@@ -66,4 +66,8 @@ class SeedScope {
 Result<void> FillInputs(const std::vector<c10::IValue>& arguments, const ProblemInfo& problem,
                         device::Bindings* bindings);
 
+// The running statistics of a problem in train mode, the model's and the candidate's copies, are
+// again what they were at loading. Enqueues; outside of what is timed.
+Result<void> RestoreStatistics(reference::Reference& reference, device::Bindings* bindings);
+
 }  // namespace cudaagent::verify

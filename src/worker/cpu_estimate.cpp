@@ -106,6 +106,8 @@ Result<Checked<void>> EstimateOnCpu(Session& session, device::PlanRunner& runner
   // Eager is costed by the operators it calls, with the same rules as the candidate's op steps.
   auto inputs = session.reference().MakeInputs(0);
   if (!inputs) return tl::unexpected<Error>(inputs.error());
+  auto restored = session.reference().RestoreStatistics();
+  if (!restored) return tl::unexpected<Error>(restored.error());
   OpsCost eager;
   {
     const OpRecorder recorder;

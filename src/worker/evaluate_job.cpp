@@ -174,6 +174,8 @@ Result<Checked<void>> Judge(const protocol::EvaluateJob& job, Session& session, 
 
   // Loaded anew, so that nothing kept in device globals during the checks is there to be timed.
   if (job.trials) {
+    auto restored = verify::RestoreStatistics(session.reference(), *bindings);
+    if (!restored) return tl::unexpected<Error>(restored.error());
     if (auto reloaded = runner.Reload(); !reloaded) return Checked<void>(std::move(reloaded));
   }
   auto captured = runner.Capture(&evaluation->protocol.note);

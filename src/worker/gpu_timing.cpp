@@ -72,6 +72,8 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
     form = *inputs;
     auto filled = verify::FillInputs(**inputs, reference.info(), &bindings);
     if (!filled) return infra(filled.error());
+    auto restored = verify::RestoreStatistics(reference, &bindings);
+    if (!restored) return infra(restored.error());
     runner.Poison();
     return {};
   };

@@ -14,10 +14,12 @@ measure::Contender ModelContender(const std::string& mode, reference::Reference&
   auto inputs = std::make_shared<const std::vector<c10::IValue>*>(nullptr);
   measure::Contender contender;
   contender.name = mode;
-  contender.prepare = [&fresh, inputs, blame]() -> Checked<void> {
+  contender.prepare = [&reference, &fresh, inputs, blame]() -> Checked<void> {
     auto next = fresh.Next();
     if (!next) return blame(next.error());
     *inputs = *next;
+    auto restored = reference.RestoreStatistics();
+    if (!restored) return blame(restored.error());
     return {};
   };
   contender.run = [&reference, mode, precision, inputs, blame]() -> Checked<void> {

@@ -106,6 +106,9 @@ Result<void> Session::Load(const ProblemSpec& spec) {
 
 Result<device::Bindings*> Session::Bind() {
   const at::NoGradGuard no_grad;
+  if (auto restored = reference_->RestoreStatistics(); !restored) {
+    return tl::unexpected<Error>(restored.error());
+  }
   try {
     if (!bound_) {
       if (auto allocated = AllocateBindings(); !allocated) {

@@ -48,6 +48,13 @@ TEST(PresetTest, TheFirstIsTheDefaultAndSaysWhatTheDefaultsAre) {
   EXPECT_FALSE(parsed.eval.no_hidden_variants);
 }
 
+TEST(PresetTest, OnlyKernelBenchsRunsInTrainModeUnlessTold) {
+  EXPECT_EQ(Parse({}).problem.mode, "eval");
+  EXPECT_EQ(Parse({"--preset", "cuda-agent"}).problem.mode, "eval");
+  EXPECT_EQ(Parse({"--preset", "kernelbench"}).problem.mode, "train");
+  EXPECT_EQ(Parse({"--preset", "kernelbench", "--mode", "eval"}).problem.mode, "eval");
+}
+
 TEST(PresetTest, AnUnknownOneIsRefused) {
   EXPECT_THROW(Parse({"--preset", "mine"}), CLI::ParseError);
 }

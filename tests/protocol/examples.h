@@ -11,7 +11,7 @@ inline TensorInfo ExampleTensor(const std::string& name) {
 
 inline ProblemSpec ExampleSpec() {
   return ProblemSpec{"/m.py",    "import torch\n\xC3\xA9", "Net", {{"dim", "1024"}},
-                     "bfloat16", Precision::kTorchDefault, "more_inputs"};
+                     "bfloat16", Precision::kTorchDefault, "more_inputs", Mode::kTrain};
 }
 
 inline ProblemInfo ExampleProblem() {
@@ -20,6 +20,7 @@ inline ProblemInfo ExampleProblem() {
   info.inputs = {ExampleTensor("x"), ExampleTensor("y")};
   info.scalars = {{"k", "3.5"}};
   info.parameters = {ExampleTensor("fc.weight")};
+  info.statistics = {"fc.weight"};
   info.constants = {ExampleTensor("const0")};
   info.outputs = {ExampleTensor("out0")};
   info.graph_json = "{\"nodes\":[]}";
@@ -72,7 +73,7 @@ inline Evaluation ExampleEvaluation() {
   e.problem_hash = "p";
   e.device =
       DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
-  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n", "strict"};
+  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n", "strict", "train"};
   e.compile = ExampleCompile();
   e.check.trials = 5;
   e.check.passed = 4;

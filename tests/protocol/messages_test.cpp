@@ -67,6 +67,7 @@ TEST(MessagesTest, NoFieldKeepsItsDefaultInTheExamples) {
   EXPECT_EQ(options.model_gpu, "a100");
   const auto spec = std::get<LoadProblem>(*DecodeToWorker(Encode(EveryJob()[0]))).spec;
   EXPECT_EQ(spec.precision, Precision::kTorchDefault);
+  EXPECT_EQ(spec.mode, Mode::kTrain);
   EXPECT_EQ(spec.consts.at("dim"), "1024");
 }
 

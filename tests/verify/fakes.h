@@ -90,6 +90,9 @@ class FakeReference : public reference::Reference {
     parameters_["weight"].copy_(original_);
     return {};
   }
+  Result<void> RestoreStatistics() override { return {}; }
+  // The parameter becomes one that forward updates.
+  void WeightIsStatistic() { info_.statistics = {"weight"}; }
   const std::map<std::string, at::Tensor>& parameters() const override { return parameters_; }
 
   std::vector<uint64_t> seeds;

@@ -107,6 +107,17 @@ TEST_F(TrialsTest, SeesAChangedParameterAlsoWhereOnlyAZerosSignChanged) {
   EXPECT_EQ(fault.message, "The candidate changed parameter weight; parameters are read-only.");
 }
 
+TEST_F(TrialsTest, LetsRunningStatisticsBeWrittenAndPutsThemBackBeforeEachRun) {
+  reference.WeightIsStatistic();
+  const Fault fault = FaultOf([](device::Bindings& bound, at::Tensor& out) {
+    (void)Right(bound, out);
+    bound.parameters["weight"].fill_(9);
+    return Checked<void>();
+  });
+  EXPECT_EQ(fault.verdict, Verdict::kOk) << fault.message;
+  EXPECT_EQ(report.passed, 5);
+}
+
 TEST_F(TrialsTest, ReportsGuardZonesBeforeResults) {
   const Fault fault = FaultOf([](device::Bindings&, at::Tensor&) { return Checked<void>(); }, false,
                               Fault{Verdict::kOutOfBounds, "past the end"});

@@ -23,8 +23,8 @@ class Evaluator {
   // or not changes how long Evaluate() takes, never what it says.
   virtual void CompileAhead(const Candidate&) {}
 
-  // Judges a candidate that Evaluate() found correct once more, as it stands (nothing is tuned), in a
-  // worker that has run no other candidate, with new seeds and, on a GPU, by turns with eager and
+  // Judges a candidate that Evaluate() found correct once more, as it stands (nothing is tuned), in
+  // a worker that has run no other candidate, with new seeds and, on a GPU, by turns with eager and
   // with the deciding baseline itself.
   virtual Result<Evaluation> Confirm(const Candidate& candidate) = 0;
 };

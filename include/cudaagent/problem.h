@@ -20,13 +20,13 @@ enum class Mode { kEval, kTrain };
 
 // What the user asked for. Equal specs mean the same problem.
 struct ProblemSpec {
-  std::string path;                            // absolute path of model.py
-  std::string source;                          // its text, as read by the driver
+  std::string path;    // absolute path of model.py
+  std::string source;  // its text, as read by the driver
   std::string class_name = "Model";
-  std::map<std::string, std::string> consts;   // NAME -> Python literal, overrides module constants
-  std::string dtype = "float32";               // floating tensors alone are cast: float32|float16|bfloat16
+  std::map<std::string, std::string> consts;  // NAME -> Python literal, overrides module constants
+  std::string dtype = "float32";  // floating tensors alone are cast: float32|float16|bfloat16
   Precision precision = Precision::kTf32;
-  std::string inputs_fn = "get_inputs";        // makes forward's arguments: a list, or a dict by name
+  std::string inputs_fn = "get_inputs";  // makes forward's arguments: a list, or a dict by name
   Mode mode = Mode::kEval;
 };
 
@@ -55,15 +55,16 @@ struct ScalarInput {
 // What loading the problem on a device revealed. `graph_json` is the exported ATen graph
 // (format: src/graph/graph.h), empty with `export_error` set where torch.export failed.
 struct ProblemInfo {
-  std::string hash;                    // of source, class, consts, dtype, mode
-  std::vector<TensorInfo> inputs;      // in the order of Model.forward
+  std::string hash;                // of source, class, consts, dtype, mode
+  std::vector<TensorInfo> inputs;  // in the order of Model.forward
   std::vector<ScalarInput> scalars;
   std::vector<TensorInfo> parameters;  // state_dict names: parameters and buffers
-  // Of `parameters`, the buffers that forward itself updates (running statistics). Train mode alone.
-  // They have their first values before every run, and a candidate may write into its copies.
+  // Of `parameters`, the buffers that forward itself updates (running statistics). Train mode
+  // alone. They have their first values before every run, and a candidate may write into its
+  // copies.
   std::vector<std::string> statistics;
-  std::vector<TensorInfo> constants;   // const0, const1, ...: tensors lifted out of forward
-  std::vector<TensorInfo> outputs;     // out0, out1, ...
+  std::vector<TensorInfo> constants;  // const0, const1, ...: tensors lifted out of forward
+  std::vector<TensorInfo> outputs;    // out0, out1, ...
   std::string graph_json;
   std::string export_error;
 };

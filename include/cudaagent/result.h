@@ -10,12 +10,14 @@ namespace cudaagent {
 
 // What kind of trouble the world gave. The command line maps each to an exit code (docs/cli.md).
 enum class ErrorCode {
-  kInternal,     // our own bug, or an answer from our own programs that makes no sense     -> exit 1
-  kUsage,        // the user's arguments, configuration or files                            -> exit 2
-  kLlm,          // the LLM endpoint failed for good                                        -> exit 3
+  kInternal,  // our own bug, or an answer from our own programs that makes no sense     -> exit 1
+  kUsage,     // the user's arguments, configuration or files                            -> exit 2
+  kLlm,       // the LLM endpoint failed for good                                        -> exit 3
   kEnvironment,  // no device, a library that will not load, a full disk, a worker that will
-                 // not start, a problem larger than memory                                 -> exit 6
-  kCancelled,    // a signal asked us to stop                                               -> exit 130/143
+                 // not start, a problem larger than memory                                 -> exit
+                 // 6
+  kCancelled,    // a signal asked us to stop                                               -> exit
+                 // 130/143
 };
 
 // `message` is one or more full sentences: what was tried, what is wrong, what to do.

@@ -10,9 +10,9 @@ namespace cudaagent {
 
 enum class Verdict {
   kOk,
-  kBadCandidate,      // no code, no plan, a plan that is invalid for this problem
-  kCompileFailed,     // NVRTC refused it, or the compile hit its time, memory or output cap
-  kLaunchRejected,    // the device refused the launch (resources, configuration)
+  kBadCandidate,    // no code, no plan, a plan that is invalid for this problem
+  kCompileFailed,   // NVRTC refused it, or the compile hit its time, memory or output cap
+  kLaunchRejected,  // the device refused the launch (resources, configuration)
   kWrongResult,
   kNondeterministic,  // two runs on the same input differ beyond tolerance
   kInputMutated,      // an input or a parameter changed
@@ -21,9 +21,9 @@ enum class Verdict {
   kTimedOut,
   kOutOfMemory,
   kSuspectedHack,
-  kWorkerCrashed,     // the worker process died while this candidate ran, twice
-  kUnsupported,       // the device at hand cannot run it, and says why; no reward
-  kInfraError,        // nobody's fault and nobody's reward
+  kWorkerCrashed,  // the worker process died while this candidate ran, twice
+  kUnsupported,    // the device at hand cannot run it, and says why; no reward
+  kInfraError,     // nobody's fault and nobody's reward
 };
 
 inline constexpr std::array<std::pair<Verdict, std::string_view>, 15> kVerdictNames = {{

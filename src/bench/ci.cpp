@@ -177,7 +177,8 @@ bool GateReport::failed() const {
 
 std::string EscapeXml(const std::string& text) {
   std::string escaped = report::EscapeMarkup(util::SanitiseLog(text, size_t{1} << 20));
-  for (size_t at = 0; (at = escaped.find('\n', at)) != std::string::npos;) escaped.replace(at, 1, "&#10;");
+  for (size_t at = 0; (at = escaped.find('\n', at)) != std::string::npos;)
+    escaped.replace(at, 1, "&#10;");
   // Two code points that UTF-8 can say and XML cannot.
   for (const char* none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
     for (size_t at; (at = escaped.find(none)) != std::string::npos;) escaped.replace(at, 3, "?");

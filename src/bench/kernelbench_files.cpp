@@ -89,12 +89,14 @@ std::string Reason(const nlohmann::json& metadata, const std::string& otherwise)
 // -1 (or none) is how KernelBench says that nothing was timed; any other value must be a time.
 Result<void> CheckRuntime(const nlohmann::json& entry, const std::string& where) {
   const auto found = entry.find("runtime");
-  if (found == entry.end() || !TrueAt(entry, "correctness") || PositiveAt(entry, "runtime")) return {};
+  if (found == entry.end() || !TrueAt(entry, "correctness") || PositiveAt(entry, "runtime"))
+    return {};
   if (found->is_number() && found->get<double>() == -1) return {};
-  return Fail(ErrorCode::kUsage,
-              where + " is said to be correct with a runtime of " +
-                  util::SanitiseLog(protocol::ToText(*found, -1), 60) +
-                  ", which is no time in milliseconds; KernelBench writes -1 where nothing was timed.");
+  return Fail(
+      ErrorCode::kUsage,
+      where + " is said to be correct with a runtime of " +
+          util::SanitiseLog(protocol::ToText(*found, -1), 60) +
+          ", which is no time in milliseconds; KernelBench writes -1 where nothing was timed.");
 }
 
 Row ImportedRow(const Problem& problem, const nlohmann::json& entry, const BaselineTimes& eager,
@@ -336,7 +338,8 @@ Result<std::vector<Row>> ReadEvalResults(const std::string& path,
       const std::string where = fmt::format("{}: sample {} of problem {}", path, row.sample, id);
       if (!samples.emplace(row.problem, row.sample).second)
         return Fail(ErrorCode::kUsage, where + " stands there twice.");
-      if (auto checked = CheckRuntime(entry, where); !checked) return tl::unexpected(checked.error());
+      if (auto checked = CheckRuntime(entry, where); !checked)
+        return tl::unexpected(checked.error());
       rows.push_back(std::move(row));
     }
   }

@@ -15,8 +15,8 @@ namespace cudaagent::bench {
 // "level1" -> "1_Name.py" -> mean in ms.
 using BaselineTimes = std::map<std::string, std::map<std::string, double>>;
 Result<BaselineTimes> ReadBaselineTimes(const std::string& path);
-// What did not meet: times of the problems' levels that belong to none of them ("level1/1_Name.py"),
-// and the correct rows' problems (keys) that have no time.
+// What did not meet: times of the problems' levels that belong to none of them
+// ("level1/1_Name.py"), and the correct rows' problems (keys) that have no time.
 std::vector<std::string> TimesOfNone(const BaselineTimes& times,
                                      const std::vector<Problem>& problems);
 std::vector<std::string> WithoutTime(const BaselineTimes& times, const std::vector<Row>& rows);

@@ -76,12 +76,9 @@ void Take(const std::vector<Attempt>& attempts, int best, Row* row) {
   row->origin = chosen->candidate.origin;
 }
 
-tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(const JobSettings& settings,
-                                                           const Problem& problem,
-                                                           const std::string& device,
-                                                           const std::string& log_dir,
-                                                           const Voice& voice,
-                                                           util::Stopwatch* watch) {
+tl::expected<std::unique_ptr<Evaluator>, NoStart> StartFor(
+    const JobSettings& settings, const Problem& problem, const std::string& device,
+    const std::string& log_dir, const Voice& voice, util::Stopwatch* watch) {
   auto config = settings.config(problem);
   if (!config) return tl::unexpected(NoStart{config.error()});
   config->device = device;
@@ -150,7 +147,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
   for (const store::StoredAttempt& each : (*run)->before().attempts)
     start.history.push_back(each.attempt);
   start.elapsed_s = (*run)->before().elapsed_s;
-  auto evaluator = StartFor(settings, task.problem, device, (*run)->folder() + "/logs", voice, &watch);
+  auto evaluator =
+      StartFor(settings, task.problem, device, (*run)->folder() + "/logs", voice, &watch);
   if (!evaluator) return voice.emit(End(NotStarted(std::move(row), evaluator.error()), watch));
   if (auto init = settings.init((*evaluator)->problem())) start.init = std::move(*init);
 
@@ -176,7 +174,8 @@ void Optimize(const JobSettings& settings, const Task& task, const std::string& 
 // How many candidates beyond the one at hand are being compiled.
 constexpr size_t kCompiledAhead = 8;
 
-// The files of a task's samples, read once, a few of them handed to the compiler ahead of their turn.
+// The files of a task's samples, read once, a few of them handed to the compiler ahead of their
+// turn.
 class Sources {
  public:
   explicit Sources(const std::vector<Sample>& samples) : samples_(samples) {}
@@ -208,9 +207,8 @@ class Sources {
 void JudgeSamples(const JobSettings& settings, const Task& task, const std::string& device,
                   const Voice& voice) {
   util::Stopwatch watch;
-  auto evaluator =
-      StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice,
-               &watch);
+  auto evaluator = StartFor(settings, task.problem, device,
+                            settings.folder + "/logs/" + task.problem.key, voice, &watch);
   Sources sources(task.samples);
   for (size_t i = 0; i < task.samples.size(); ++i) {
     const Sample& sample = task.samples[i];
@@ -244,9 +242,8 @@ void JudgeSamples(const JobSettings& settings, const Task& task, const std::stri
     if (!evaluation) {
       evaluator->reset();
       sources.BeginAnew();
-      evaluator =
-          StartFor(settings, task.problem, device, settings.folder + "/logs/" + task.problem.key, voice,
-               &watch);
+      evaluator = StartFor(settings, task.problem, device,
+                           settings.folder + "/logs/" + task.problem.key, voice, &watch);
     }
   }
 }

@@ -39,7 +39,7 @@ enum class Cause { kTimeout, kMemory, kDied };
 
 struct RunnerOptions {
   std::vector<std::string> devices;  // one entry for each task that runs at a time
-  double problem_timeout_s = 1800;  // from the task's Voice::begin on
+  double problem_timeout_s = 1800;   // from the task's Voice::begin on
   // Until then: a start that waits for the device's lock (10 minutes) or a cold disk, and no more.
   double start_timeout_s = 900;
   int64_t memory_bytes = 0;  // of a task's processes together; 0 = no limit

@@ -234,8 +234,8 @@ Result<double> Figure(const Scores& scores, const std::string& name) {
   if (p) {
     const auto& table = eager ? scores.fast_p_eager : scores.fast_p;
     if (const auto row = table.find(NumberText(*p)); row != table.end()) return row->second;
-    return Fail(ErrorCode::kUsage, "There is no " + name + ": --fast-p does not name " +
-                                       NumberText(*p) + ".");
+    return Fail(ErrorCode::kUsage,
+                "There is no " + name + ": --fast-p does not name " + NumberText(*p) + ".");
   }
   return Fail(ErrorCode::kUsage,
               "There is no score \"" + util::SanitiseLog(name, 60) +
@@ -244,15 +244,20 @@ Result<double> Figure(const Scores& scores, const std::string& name) {
 }
 
 nlohmann::json ToJson(const Scores& scores) {
-  nlohmann::json json = {
-      {"problems", scores.problems},     {"rows", scores.rows},
-      {"correct", scores.correct},       {"own_kernels", scores.own_kernels},
-      {"degenerate", scores.degenerate}, {"outcomes", scores.outcomes},
-      {"fast_p", scores.fast_p},         {"fast_p_eager", scores.fast_p_eager},
-      {"geomean_n", scores.geomean_n},   {"sol_n", scores.sol_n},
-      {"failures", scores.problems - scores.correct},
-      {"tokens", scores.tokens},         {"seconds", scores.seconds},
-      {"estimated", scores.estimated}};
+  nlohmann::json json = {{"problems", scores.problems},
+                         {"rows", scores.rows},
+                         {"correct", scores.correct},
+                         {"own_kernels", scores.own_kernels},
+                         {"degenerate", scores.degenerate},
+                         {"outcomes", scores.outcomes},
+                         {"fast_p", scores.fast_p},
+                         {"fast_p_eager", scores.fast_p_eager},
+                         {"geomean_n", scores.geomean_n},
+                         {"sol_n", scores.sol_n},
+                         {"failures", scores.problems - scores.correct},
+                         {"tokens", scores.tokens},
+                         {"seconds", scores.seconds},
+                         {"estimated", scores.estimated}};
   for (const auto& [name, value] :
        {std::pair{"geomean", scores.geomean_deciding},
         std::pair{"geomean_eager", scores.geomean_eager},

@@ -17,7 +17,8 @@ struct Sampled {
   double eager = 0;    // speedup over PyTorch eager; 0 = none, as of every incorrect row
   double compile = 0;  // over torch.compile
   double deciding = 0;
-  double sol = 0;  // share of the speed of light: 1 = as fast as the device's ceilings allow; 0 = none
+  double sol =
+      0;  // share of the speed of light: 1 = as fast as the device's ceilings allow; 0 = none
 };
 Sampled ResultOf(const Row& row);
 
@@ -52,8 +53,9 @@ struct Scores {
   std::optional<double>
       geomean_faster;  // over those alone that are faster than the deciding baseline
   int geomean_n = 0;   // how many the first three are over, at most
-  std::optional<double> geomean_sol;  // of the shares of the speed of light, over the correct that have one
-  int sol_n = 0;                      // how many these are
+  std::optional<double>
+      geomean_sol;  // of the shares of the speed of light, over the correct that have one
+  int sol_n = 0;    // how many these are
   std::vector<PassAt> pass_at;
   std::optional<double> best_of_samples_fast_1;  // where there are several samples
   int64_t tokens = 0;
@@ -62,8 +64,8 @@ struct Scores {
 };
 
 // What a gate or a report may ask of: "fast_1", "fast_1.5", "fast_1_eager", "correctness",
-// "geomean", "geomean_eager", "geomean_compile", "geomean_sol", "pass@5". kUsage for other names, or where there
-// is no such figure.
+// "geomean", "geomean_eager", "geomean_compile", "geomean_sol", "pass@5". kUsage for other names,
+// or where there is no such figure.
 Result<double> Figure(const Scores& scores, const std::string& name);
 
 struct ScoreOptions {

@@ -91,8 +91,8 @@ Result<void> ReadFolder(const fs::path& folder, int level, std::vector<Problem>*
                                        "._+- only. Rename it, or leave it out with --problems."};
     } else if (!source) {
       problems->back().unusable =
-          Error{ErrorCode::kUsage, source.error().message +
-                                       " Mend or remove it, or leave it out with --problems."};
+          Error{ErrorCode::kUsage,
+                source.error().message + " Mend or remove it, or leave it out with --problems."};
     }
   }
   return {};

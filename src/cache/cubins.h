@@ -1,5 +1,5 @@
-// What lies in a folder of compiled candidates, and how it is taken away again while other programs use
-// it. The layout is src/compile/cubin_cache.h's:
+// What lies in a folder of compiled candidates, and how it is taken away again while other programs
+// use it. The layout is src/compile/cubin_cache.h's:
 //
 //   <dir>/entries/<2 digits>/<key>/{reply.json, kernel.cubin, kernel.ptx}
 //   <dir>/tmp/<random>/   an entry being written, or one on its way out

@@ -1,5 +1,5 @@
-// Expressions of the plan over tune names, counters and sizes: integers in checked 64-bit arithmetic,
-// and reals ("fexpr") in double. Grammar and meaning: docs/candidate_format.md.
+// Expressions of the plan over tune names, counters and sizes: integers in checked 64-bit
+// arithmetic, and reals ("fexpr") in double. Grammar and meaning: docs/candidate_format.md.
 #pragma once
 
 #include <cstdint>

@@ -85,8 +85,9 @@ CompileOptions ReadCompile(const Node& node) {
   if (node.Has("include")) {
     for (const Node& each : node.Field("include").Elements("a list of libraries")) {
       OneOf(each, "a library", {"cutlass"});
-      each.Refuse("CUTLASS is not on the include path of this version; write the kernel without it, "
-                  "or leave the product to an op such as aten::linear");
+      each.Refuse(
+          "CUTLASS is not on the include path of this version; write the kernel without it, "
+          "or leave the product to an op such as aten::linear");
     }
   }
   return options;

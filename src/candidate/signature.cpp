@@ -143,10 +143,9 @@ Checked<void> CheckSignature(const KernelStep& step, const std::string& demangle
     // but no tensor is passed for it.
     if (want.kind == given.kind && want.bytes == given.bytes) continue;
     if (want.kind == Kind::kOther && scalar) continue;
-    const std::string what =
-        scalar     ? "{\"" + std::string(ScalarTypeName(scalar->type)) + "\": ...}"
-        : pointers ? "{\"ptrs\": ...}"
-                   : "a tensor";
+    const std::string what = scalar ? "{\"" + std::string(ScalarTypeName(scalar->type)) + "\": ...}"
+                             : pointers ? "{\"ptrs\": ...}"
+                                        : "a tensor";
     const std::string form = Form(want);
     return bad("args[" + std::to_string(i) + "] is " + what + ", but parameter " +
                std::to_string(i + 1) + " is " + Quote(types[i]) +

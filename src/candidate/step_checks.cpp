@@ -36,8 +36,8 @@ Checked<bool> AllKnown(const Expr& expr, const std::string& where, const PlanNam
     }
     auto kind = names.Find(name);
     if (!kind) return Bad(where, names.Unknown(name, false) + " in " + Quote(expr.text()));
-    if (*kind == NameKind::kScalar && !(real ? scope.Real(name).has_value()
-                                             : scope.Value(name).has_value())) {
+    if (*kind == NameKind::kScalar &&
+        !(real ? scope.Real(name).has_value() : scope.Value(name).has_value())) {
       return Bad(where, Quote(name) + (real ? " is not a number in " : " is not an integer in ") +
                             Quote(expr.text()));
     }

@@ -38,7 +38,8 @@ AlsoResult Judged(const AlsoShape& shape, const Evaluation& evaluation) {
 
 }  // namespace
 
-Result<std::vector<AlsoShape>> AlsoShapes(const ProblemSpec& spec, const std::vector<std::string>& texts) {
+Result<std::vector<AlsoShape>> AlsoShapes(const ProblemSpec& spec,
+                                          const std::vector<std::string>& texts) {
   std::vector<AlsoShape> shapes;
   for (const std::string& text : texts) {
     AlsoShape shape{text, spec};
@@ -52,7 +53,8 @@ Result<std::vector<AlsoShape>> AlsoShapes(const ProblemSpec& spec, const std::ve
 
 Result<std::vector<std::vector<AlsoResult>>> VerifyAlso(const std::vector<AlsoShape>& shapes,
                                                         const std::vector<Candidate>& candidates,
-                                                        const EvalFlags& flags, const OutputFlags& output) {
+                                                        const EvalFlags& flags,
+                                                        const OutputFlags& output) {
   std::vector<std::vector<AlsoResult>> results(candidates.size());
   if (candidates.empty()) return results;
   EvalFlags checking = flags;
@@ -60,7 +62,8 @@ Result<std::vector<std::vector<AlsoResult>>> VerifyAlso(const std::vector<AlsoSh
   for (const AlsoShape& shape : shapes) {
     auto evaluator = evaluate::StartEvaluator(ToConfig(shape.spec, checking, output));
     if (!evaluator) {
-      return Fail(evaluator.error().code, "With --also-const " + shape.text + ": " + evaluator.error().message);
+      return Fail(evaluator.error().code,
+                  "With --also-const " + shape.text + ": " + evaluator.error().message);
     }
     for (size_t i = 0; i < candidates.size(); ++i) {
       auto evaluation = (*evaluator)->Evaluate(candidates[i]);
@@ -85,7 +88,8 @@ nlohmann::json AlsoJson(const std::vector<AlsoResult>& results) {
 std::string AlsoText(const std::vector<AlsoResult>& results) {
   std::string text;
   for (const AlsoResult& each : results) {
-    text += "  also " + each.shape + ": " + std::string(ToString(each.verdict)) + ": " + each.message + "\n";
+    text += "  also " + each.shape + ": " + std::string(ToString(each.verdict)) + ": " +
+            each.message + "\n";
   }
   return text;
 }

@@ -17,7 +17,8 @@ struct AlsoShape {
 };
 
 // kUsage for what is not NAME=VALUE,...; commas inside brackets and quotes belong to the value.
-Result<std::vector<AlsoShape>> AlsoShapes(const ProblemSpec& spec, const std::vector<std::string>& texts);
+Result<std::vector<AlsoShape>> AlsoShapes(const ProblemSpec& spec,
+                                          const std::vector<std::string>& texts);
 
 struct AlsoResult {
   std::string shape;
@@ -26,10 +27,12 @@ struct AlsoResult {
   std::string message;
 };
 
-// Checks, without timing, each candidate at each shape; results by candidate. A worker for each shape.
+// Checks, without timing, each candidate at each shape; results by candidate. A worker for each
+// shape.
 Result<std::vector<std::vector<AlsoResult>>> VerifyAlso(const std::vector<AlsoShape>& shapes,
                                                         const std::vector<Candidate>& candidates,
-                                                        const EvalFlags& flags, const OutputFlags& output);
+                                                        const EvalFlags& flags,
+                                                        const OutputFlags& output);
 
 nlohmann::json AlsoJson(const std::vector<AlsoResult>& results);
 std::string AlsoText(const std::vector<AlsoResult>& results);  // a line each

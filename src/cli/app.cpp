@@ -27,12 +27,17 @@ namespace cudaagent::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct candidate,\n"
-    "5 compare: slower, bench: a gate failed, eval --reproduce: refuted, 6 environment (no device, a library\n"
+    "\nExit codes: 0 done, 1 internal error, 2 usage, 3 the LLM endpoint failed, 4 no correct "
+    "candidate,\n"
+    "5 compare: slower, bench: a gate failed, eval --reproduce: refuted, 6 environment (no device, "
+    "a library\n"
     "or program missing, out of memory or disk),\n"
-    "7 the target was not reached or the budget ended first, 8 a suspected hack, 130/143 a signal.\n"
-    "stdout carries the result only; progress goes to stderr. Settings: flag, then CUDAAGENT_<NAME>,\n"
-    "then ./cudaagent.toml, then ~/.config/cudaagent/config.toml; API keys come from the environment only.";
+    "7 the target was not reached or the budget ended first, 8 a suspected hack, 130/143 a "
+    "signal.\n"
+    "stdout carries the result only; progress goes to stderr. Settings: flag, then "
+    "CUDAAGENT_<NAME>,\n"
+    "then ./cudaagent.toml, then ~/.config/cudaagent/config.toml; API keys come from the "
+    "environment only.";
 
 // "optimise" -> "Did you mean optimize?" where the first word is no command.
 std::string CommandHint(const CLI::App& app, const std::vector<std::string>& argv) {
@@ -70,7 +75,8 @@ int OnParseError(const CLI::App& app, const CLI::ParseError& error,
     auto printed = Print(help ? chosen->help() : std::string(error.what()) + "\n");
     return printed ? kExitOk : Report(printed.error(), false);
   }
-  std::fprintf(stderr, "cudaagent: %s%s\nRun \"cudaagent --help\" or \"cudaagent COMMAND --help\".\n",
+  std::fprintf(stderr,
+               "cudaagent: %s%s\nRun \"cudaagent --help\" or \"cudaagent COMMAND --help\".\n",
                util::SanitiseLog(error.what()).c_str(),
                (CommandHint(app, argv) + FlagHint(app, argv)).c_str());
   return kExitUsage;
@@ -80,7 +86,8 @@ int OnParseError(const CLI::App& app, const CLI::ParseError& error,
 Result<void> Apply(const GlobalFlags& flags) {
   if (!flags.python.empty()) ::setenv("CUDAAGENT_PYTHON", flags.python.c_str(), 1);
   if (!flags.cache_dir.empty()) {
-    const std::string folder = std::filesystem::absolute(flags.cache_dir).lexically_normal().string();
+    const std::string folder =
+        std::filesystem::absolute(flags.cache_dir).lexically_normal().string();
     ::setenv("CUDAAGENT_CACHE_DIR", folder.c_str(), 1);
   }
   return util::SetLogLevel(flags.log_level);
@@ -92,22 +99,31 @@ const char* Version() { return CUDAAGENT_VERSION; }
 
 int ExitCodeOf(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInternal: return kExitInternal;
-    case ErrorCode::kUsage: return kExitUsage;
-    case ErrorCode::kLlm: return kExitLlm;
-    case ErrorCode::kEnvironment: return kExitEnvironment;
-    case ErrorCode::kCancelled: return StopSignal() == 15 ? kExitTerminated : kExitInterrupted;
+    case ErrorCode::kInternal:
+      return kExitInternal;
+    case ErrorCode::kUsage:
+      return kExitUsage;
+    case ErrorCode::kLlm:
+      return kExitLlm;
+    case ErrorCode::kEnvironment:
+      return kExitEnvironment;
+    case ErrorCode::kCancelled:
+      return StopSignal() == 15 ? kExitTerminated : kExitInterrupted;
   }
   return kExitInternal;
 }
 
 int ExitCodeOf(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kOk: return kExitOk;
+    case Verdict::kOk:
+      return kExitOk;
     case Verdict::kInfraError:
-    case Verdict::kUnsupported: return kExitEnvironment;
-    case Verdict::kSuspectedHack: return kExitQuarantined;
-    default: return kExitNoCorrectCandidate;
+    case Verdict::kUnsupported:
+      return kExitEnvironment;
+    case Verdict::kSuspectedHack:
+      return kExitQuarantined;
+    default:
+      return kExitNoCorrectCandidate;
   }
 }
 
@@ -116,8 +132,8 @@ Result<void> Print(const std::string& text) {
     return {};
   }
   if (errno == EPIPE) return {};
-  return Fail(ErrorCode::kEnvironment, std::string("Writing the result to stdout failed: ") +
-                                           std::strerror(errno) + ".");
+  return Fail(ErrorCode::kEnvironment,
+              std::string("Writing the result to stdout failed: ") + std::strerror(errno) + ".");
 }
 
 int Report(const Error& error, bool json) {
@@ -136,12 +152,15 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags) {
   app.add_option("--log-level", flags.log_level, "debug, info, warn, error or off")
       ->envname("CUDAAGENT_LOG_LEVEL")
       ->capture_default_str();
-  app.add_option("--config", flags.config, "Read this settings file instead of the project's and the user's")
+  app.add_option("--config", flags.config,
+                 "Read this settings file instead of the project's and the user's")
       ->type_name("PATH");
-  app.add_option("--python", flags.python, "The Python whose torch the worker uses; default: the one it was built for")
+  app.add_option("--python", flags.python,
+                 "The Python whose torch the worker uses; default: the one it was built for")
       ->envname("CUDAAGENT_PYTHON")
       ->type_name("PATH");
-  app.add_option("--cache-dir", flags.cache_dir, "Where cubins and baselines are kept; default ~/.cache/cudaagent")
+  app.add_option("--cache-dir", flags.cache_dir,
+                 "Where cubins and baselines are kept; default ~/.cache/cudaagent")
       ->envname("CUDAAGENT_CACHE_DIR")
       ->type_name("PATH");
 }
@@ -173,8 +192,9 @@ int Run(int argc, char** argv) {
   InstallSignalHandlers();
   const std::vector<std::string> arguments(argv, argv + argc);
 
-  CLI::App app("cudaagent: asks a proposer for CUDA kernels, compiles, checks, times and rewards them.",
-               "cudaagent");
+  CLI::App app(
+      "cudaagent: asks a proposer for CUDA kernels, compiles, checks, times and rewards them.",
+      "cudaagent");
   app.set_version_flag("--version", "cudaagent " CUDAAGENT_VERSION " (" CUDAAGENT_BUILD ")");
   app.require_subcommand(1);
   app.footer(kFooter);
@@ -191,7 +211,8 @@ int Run(int argc, char** argv) {
   const std::string chosen = app.get_subcommands().front()->get_name();
   // Those that mend settings must work where settings are broken.
   if (chosen != "config" && chosen != "completion") {
-    if (auto resolved = settings.Resolve(global.config); !resolved) return Report(resolved.error(), false);
+    if (auto resolved = settings.Resolve(global.config); !resolved)
+      return Report(resolved.error(), false);
   }
   if (auto applied = Apply(global); !applied) return Report(applied.error(), false);
   return commands.at(chosen)();

@@ -100,7 +100,8 @@ void AddOutputFiles(CLI::App& sub, BenchCommand& command) {
   sub.add_option("--pass-k", command.k, "The k of pass@k; default 1,5,10")
       ->delimiter(',')
       ->check(CLI::Range(1, 100000));
-  sub.add_option("--csv", command.csv, "Write the rows as CSV; - is stdout, for one of these")->type_name("PATH");
+  sub.add_option("--csv", command.csv, "Write the rows as CSV; - is stdout, for one of these")
+      ->type_name("PATH");
   sub.add_option("--junit", command.junit, "Write JUnit XML: a suite a level, a case a row")
       ->type_name("PATH");
   sub.add_option(

@@ -69,7 +69,8 @@ Result<bench::GateReport> JudgeGates(
     const BenchCommand& command, const Gates& gates, const bench::BenchFolder& folder,
     const std::function<std::vector<bench::Row>(const std::vector<bench::Row>&)>& remeasure);
 
-// That the named files can be written and no two are one, before hours of work: nothing is replaced.
+// That the named files can be written and no two are one, before hours of work: nothing is
+// replaced.
 Result<void> CheckOutputs(const BenchCommand& command);
 
 // Prints the result of a bench and writes the files that were asked for.

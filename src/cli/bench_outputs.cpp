@@ -170,9 +170,10 @@ Result<Gates> ReadGates(const BenchCommand& command) {
   const bool any = std::any_of(gates.before.begin(), gates.before.end(),
                                [](const bench::Row& row) { return row.correct(); });
   if (any) return gates;
-  return Fail(ErrorCode::kUsage, "--against " + command.against +
-                                     " holds no correct row: a gate against it would compare "
-                                     "nothing and always pass. Name an earlier bench that has one.");
+  return Fail(ErrorCode::kUsage,
+              "--against " + command.against +
+                  " holds no correct row: a gate against it would compare "
+                  "nothing and always pass. Name an earlier bench that has one.");
 }
 
 Result<bench::GateReport> JudgeGates(

@@ -116,8 +116,8 @@ Result<std::vector<bench::Row>> ReadResults(const BenchCommand& command,
     return row.correct() && !row.evaluation->candidate;
   });
   if (untimed > 0)
-    Say(command, fmt::format("{} correct rows of {} were not timed (runtime -1)", untimed,
-                             command.results));
+    Say(command,
+        fmt::format("{} correct rows of {} were not timed (runtime -1)", untimed, command.results));
   return rows;
 }
 
@@ -218,8 +218,9 @@ Result<bench::RunnerOptions> RunnerOptionsOf(const BenchCommand& command,
     auto bytes = ParseSize(command.memory_limit);
     if (!bytes) return tl::unexpected(bytes.error());
     if (*bytes < int64_t{1} << 30) {
-      return Fail(ErrorCode::kUsage, "--memory-limit " + command.memory_limit +
-                                         " is less than a worker takes by itself. Write 1GiB or more.");
+      return Fail(ErrorCode::kUsage,
+                  "--memory-limit " + command.memory_limit +
+                      " is less than a worker takes by itself. Write 1GiB or more.");
     }
     options.memory_bytes = *bytes;
   }
@@ -377,7 +378,7 @@ int RunBench(BenchCommand& command, const store::FlagValues& flags) {
   Say(command, "bench folder: " + folder->folder());
   if (command.optimize) Say(command, "proposer: " + asked->proposer.why);
   auto ready = WriteModels(folder->folder(), &asked->problems);
-  if (ready && !command.results.empty()) 
+  if (ready && !command.results.empty())
     ready = ImportRows(command, asked->problems, std::move(asked->results), &*folder);
   if (!ready) return Report(ready.error(), json);
 

@@ -44,7 +44,8 @@ std::string BaselineDir() { return util::CacheDir() + "/baselines"; }
 
 std::vector<Kept> Everything() {
   std::vector<Kept> all;
-  for (cache::Entry& entry : cache::CubinEntries(CubinDir())) all.push_back({std::move(entry), true});
+  for (cache::Entry& entry : cache::CubinEntries(CubinDir()))
+    all.push_back({std::move(entry), true});
   std::error_code error;
   for (const auto& file : fs::directory_iterator(BaselineDir(), error)) {
     struct stat status;
@@ -81,19 +82,23 @@ int Stat(const CacheCommand& command) {
   const std::vector<Kept> all = Everything();
   for (const bool cubins : {true, false}) {
     std::vector<Kept> part;
-    std::copy_if(all.begin(), all.end(), std::back_inserter(part), [&](const Kept& k) { return k.cubin == cubins; });
+    std::copy_if(all.begin(), all.end(), std::back_inserter(part),
+                 [&](const Kept& k) { return k.cubin == cubins; });
     const char* name = cubins ? "cubins" : "baselines";
-    json[name] = {{"entries", part.size()}, {"bytes", BytesOf(part)}, {"path", cubins ? CubinDir() : BaselineDir()}};
-    text += fmt::format("{:<10} {:>7} {:<8} {:>10}\n", name, part.size(), part.size() == 1 ? "entry" : "entries",
-                        util::FormatBytes(BytesOf(part)));
+    json[name] = {{"entries", part.size()},
+                  {"bytes", BytesOf(part)},
+                  {"path", cubins ? CubinDir() : BaselineDir()}};
+    text += fmt::format("{:<10} {:>7} {:<8} {:>10}\n", name, part.size(),
+                        part.size() == 1 ? "entry" : "entries", util::FormatBytes(BytesOf(part)));
   }
   const int64_t whole = cache::BytesBelow(util::CacheDir());
   const int64_t other = std::max<int64_t>(0, whole - BytesOf(all));
   json["other"] = {{"bytes", other}};
   json["bytes"] = whole;
-  text += fmt::format("{:<10} {:>7} {:<8} {:>10}  precompiled headers and scratch of compilers\n", "other", "", "",
-                      util::FormatBytes(other));
-  text += fmt::format("{:<10} {:>7} {:<8} {:>10}\n", "all", all.size(), "", util::FormatBytes(whole));
+  text += fmt::format("{:<10} {:>7} {:<8} {:>10}  precompiled headers and scratch of compilers\n",
+                      "other", "", "", util::FormatBytes(other));
+  text +=
+      fmt::format("{:<10} {:>7} {:<8} {:>10}\n", "all", all.size(), "", util::FormatBytes(whole));
   return PrintOr(command.json ? protocol::ToText(json) + "\n" : text);
 }
 
@@ -112,9 +117,10 @@ int Discard(const CacheCommand& command, const std::vector<Kept>& chosen, int64_
                                      {"remaining_bytes", before - bytes}}) +
                    "\n");
   }
-  return PrintOr(fmt::format("{} {} of {} in {}; {} remain\n", command.dry_run ? "would remove" : "removed",
-                             fmt::format("{} {}", chosen.size(), chosen.size() == 1 ? "entry" : "entries"),
-                             util::FormatBytes(bytes), util::CacheDir(), util::FormatBytes(before - bytes)));
+  return PrintOr(
+      fmt::format("{} {} of {} in {}; {} remain\n", command.dry_run ? "would remove" : "removed",
+                  fmt::format("{} {}", chosen.size(), chosen.size() == 1 ? "entry" : "entries"),
+                  util::FormatBytes(bytes), util::CacheDir(), util::FormatBytes(before - bytes)));
 }
 
 int CollectGarbage(const CacheCommand& command) {
@@ -128,7 +134,8 @@ int CollectGarbage(const CacheCommand& command) {
   }
   std::vector<Kept> all = Everything();
   const int64_t before = BytesOf(all);
-  std::sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.entry.used < b.entry.used; });
+  std::sort(all.begin(), all.end(),
+            [](const Kept& a, const Kept& b) { return a.entry.used < b.entry.used; });
   const std::time_t now = std::time(nullptr);
   int64_t bytes = before;
   std::vector<Kept> chosen;
@@ -144,8 +151,9 @@ int CollectGarbage(const CacheCommand& command) {
 
 int Clear(const CacheCommand& command) {
   if (!command.yes && !command.dry_run) {
-    return Report({ErrorCode::kUsage, "cache clear removes every compiled kernel and baseline in " + util::CacheDir() +
-                                          ". Say --yes to do it, or --dry-run to see what it would remove."},
+    return Report({ErrorCode::kUsage,
+                   "cache clear removes every compiled kernel and baseline in " + util::CacheDir() +
+                       ". Say --yes to do it, or --dry-run to see what it would remove."},
                   command.json);
   }
   const std::vector<Kept> all = Everything();
@@ -161,17 +169,23 @@ int RunCache(const CacheCommand& command) {
 
 Command AddCache(CLI::App& app) {
   auto command = std::make_shared<CacheCommand>();
-  CLI::App* sub = app.add_subcommand("cache", "Look at compiled kernels and baselines kept on disk, and remove them");
+  CLI::App* sub = app.add_subcommand(
+      "cache", "Look at compiled kernels and baselines kept on disk, and remove them");
   command->sub = sub;
   sub->require_subcommand(1);
   CLI::App* stat = sub->add_subcommand("stat", "Entries and bytes");
-  CLI::App* gc = sub->add_subcommand("gc", "Remove what was used longest ago; the last ten minutes' stay");
-  gc->add_option("--max-size", command->max_size, "Until no more than this is left, e.g. 500MB")->capture_default_str();
-  gc->add_option("--older-than", command->older_than, "And everything not used for this long, e.g. 30d");
+  CLI::App* gc =
+      sub->add_subcommand("gc", "Remove what was used longest ago; the last ten minutes' stay");
+  gc->add_option("--max-size", command->max_size, "Until no more than this is left, e.g. 500MB")
+      ->capture_default_str();
+  gc->add_option("--older-than", command->older_than,
+                 "And everything not used for this long, e.g. 30d");
   CLI::App* clear = sub->add_subcommand("clear", "Remove all of it");
   clear->add_flag("--yes", command->yes, "Do it");
-  for (CLI::App* part : {gc, clear}) part->add_flag("--dry-run", command->dry_run, "Only say what would be removed");
-  for (CLI::App* part : {stat, gc, clear}) part->add_flag("--json", command->json, "Print one JSON document");
+  for (CLI::App* part : {gc, clear})
+    part->add_flag("--dry-run", command->dry_run, "Only say what would be removed");
+  for (CLI::App* part : {stat, gc, clear})
+    part->add_flag("--json", command->json, "Print one JSON document");
   return [command] { return RunCache(*command); };
 }
 

@@ -70,9 +70,10 @@ std::string Sentence(const reward::Comparison& comparison) {
   for (char& c : relation) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return fmt::format("{}  the first is {} as fast as the second ({})\n", relation,
                      report::SpeedupText(comparison.ratio, comparison.estimated),
-                     comparison.estimated  ? "estimates of the CPU device, no measurement"
-                     : comparison.by_eager ? "each against the eager it alternated with"
-                                           : "by their medians; drift of the device does not cancel");
+                     comparison.estimated ? "estimates of the CPU device, no measurement"
+                     : comparison.by_eager
+                         ? "each against the eager it alternated with"
+                         : "by their medians; drift of the device does not cancel");
 }
 
 int RunCompare(const CompareCommand& command) {
@@ -101,8 +102,10 @@ int RunCompare(const CompareCommand& command) {
 Command AddCompare(CLI::App& app) {
   auto command = std::make_shared<CompareCommand>();
   CLI::App* sub = app.add_subcommand(
-      "compare", "Say whether A is FASTER, SLOWER or the SAME as B, or that it is UNSURE; exit 5 for slower");
-  sub->add_option("A", command->first, "A file with an evaluation (eval --json), or a run: its best kernel")
+      "compare",
+      "Say whether A is FASTER, SLOWER or the SAME as B, or that it is UNSURE; exit 5 for slower");
+  sub->add_option("A", command->first,
+                  "A file with an evaluation (eval --json), or a run: its best kernel")
       ->required();
   sub->add_option("B", command->second, "What A is compared with")->required();
   sub->add_option("--margin", command->margin, "Differences up to this share are none")

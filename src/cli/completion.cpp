@@ -1,4 +1,5 @@
-// cudaagent completion SHELL: a script made from the parser itself, so that it knows every flag there is.
+// cudaagent completion SHELL: a script made from the parser itself, so that it knows every flag
+// there is.
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace cudaagent::cli {
 namespace {
 
 struct Flag {
-  std::vector<std::string> words;    // "-m", "--model"
+  std::vector<std::string> words;  // "-m", "--model"
   std::string doc;
   bool takes_value = false;
   bool is_number = false;            // no file name can stand here
@@ -42,7 +43,8 @@ Flag ToFlag(const CLI::Option& option) {
   flag.doc = option.get_description();
   flag.takes_value = option.get_items_expected_max() > 0;
   const std::string type = option.get_type_name();
-  flag.is_number = type.rfind("INT", 0) == 0 || type.rfind("UINT", 0) == 0 || type.rfind("FLOAT", 0) == 0;
+  flag.is_number =
+      type.rfind("INT", 0) == 0 || type.rfind("UINT", 0) == 0 || type.rfind("FLOAT", 0) == 0;
   flag.choices = ChoicesOf(option);
   return flag;
 }
@@ -61,7 +63,8 @@ Node ToNode(const CLI::App& app, const std::string& path, std::vector<Flag> inhe
   }
   if (!path.empty()) node.flags.insert(node.flags.end(), inherited.begin(), inherited.end());
   for (const CLI::App* child : app.get_subcommands({})) {
-    node.children.push_back(ToNode(*child, path.empty() ? child->get_name() : path + " " + child->get_name(), inherited));
+    node.children.push_back(ToNode(
+        *child, path.empty() ? child->get_name() : path + " " + child->get_name(), inherited));
   }
   return node;
 }
@@ -100,7 +103,8 @@ std::string Steps(const Node& root, const char* format) {
   std::string text;
   ForEach(root, [&](const Node& node) {
     if (!node.path.empty()) {
-      const std::string step = node.path.find(' ') == std::string::npos ? " " + node.path : node.path;
+      const std::string step =
+          node.path.find(' ') == std::string::npos ? " " + node.path : node.path;
       text += fmt::format(fmt::runtime(format), step, node.path);
     }
   });
@@ -116,7 +120,8 @@ std::string Bash(const Node& root) {
       if (!flag.takes_value || (flag.choices.empty() && !flag.is_number)) continue;
       std::vector<std::string> patterns;
       for (const std::string& word : flag.words) patterns.push_back(Quoted(node.path + " " + word));
-      values += fmt::format("    {}) words={} ;;\n", util::Join(patterns, "|"), Quoted(util::Join(flag.choices, " ")));
+      values += fmt::format("    {}) words={} ;;\n", util::Join(patterns, "|"),
+                            Quoted(util::Join(flag.choices, " ")));
     }
     for (const Flag& flag : node.flags) {
       if (!flag.takes_value || !flag.choices.empty() || flag.is_number) continue;
@@ -124,9 +129,12 @@ std::string Bash(const Node& root) {
       for (const std::string& word : flag.words) patterns.push_back(Quoted(node.path + " " + word));
       values += fmt::format("    {}) return ;;\n", util::Join(patterns, "|"));
     }
-    flags += fmt::format("      {}) words={} ;;\n", Quoted(node.path), Quoted(util::Join(all, " ")));
+    flags +=
+        fmt::format("      {}) words={} ;;\n", Quoted(node.path), Quoted(util::Join(all, " ")));
     const std::vector<std::string> next = node.children.empty() ? node.choices : ChildNames(node);
-    if (!next.empty()) words += fmt::format("      {}) words={} ;;\n", Quoted(node.path), Quoted(util::Join(next, " ")));
+    if (!next.empty())
+      words +=
+          fmt::format("      {}) words={} ;;\n", Quoted(node.path), Quoted(util::Join(next, " ")));
   });
   return fmt::format(R"(# bash completion for cudaagent, made by: cudaagent completion bash
 _cudaagent() {{
@@ -174,7 +182,8 @@ std::string ZshFlag(const Flag& flag) {
   std::string text;
   for (const std::string& word : flag.words) {
     const bool more = flag.takes_value && word.rfind("--", 0) == 0;
-    text += " \\\n      " + Quoted("(" + util::Join(flag.words, " ") + ")" + word + (more ? "=" : "") + tail);
+    text += " \\\n      " +
+            Quoted("(" + util::Join(flag.words, " ") + ")" + word + (more ? "=" : "") + tail);
   }
   return text;
 }
@@ -186,13 +195,17 @@ std::string Zsh(const Node& root) {
     for (const Flag& flag : node.flags) specs += ZshFlag(flag);
     if (!node.children.empty()) {
       std::string names;
-      for (const Node& child : node.children) names += " " + Quoted(LastWord(child.path) + ":" + child.doc);
-      cases += fmt::format("    {})\n      commands=({})\n      _arguments{} \\\n      '1:command: _describe -t commands command commands' ;;\n",
-                           Quoted(node.path), names.substr(1), specs);
+      for (const Node& child : node.children)
+        names += " " + Quoted(LastWord(child.path) + ":" + child.doc);
+      cases += fmt::format(
+          "    {})\n      commands=({})\n      _arguments{} \\\n      '1:command: _describe -t "
+          "commands command commands' ;;\n",
+          Quoted(node.path), names.substr(1), specs);
     } else {
-      const std::string rest = node.choices.empty() ? "_files" : "(" + util::Join(node.choices, " ") + ")";
-      cases += fmt::format("    {})\n      _arguments{} \\\n      {} ;;\n", Quoted(node.path), specs,
-                           Quoted("*:argument:" + rest));
+      const std::string rest =
+          node.choices.empty() ? "_files" : "(" + util::Join(node.choices, " ") + ")";
+      cases += fmt::format("    {})\n      _arguments{} \\\n      {} ;;\n", Quoted(node.path),
+                           specs, Quoted("*:argument:" + rest));
     }
   });
   return fmt::format(R"(#compdef cudaagent
@@ -218,9 +231,11 @@ if [[ $funcstack[1] == _cudaagent ]]; then _cudaagent "$@"; else compdef _cudaag
 std::string Fish(const Node& root) {
   std::string lines;
   ForEach(root, [&](const Node& node) {
-    const std::string at = fmt::format("complete -c cudaagent -n {}", Quoted("__cudaagent_at " + Quoted(node.path), true));
+    const std::string at = fmt::format("complete -c cudaagent -n {}",
+                                       Quoted("__cudaagent_at " + Quoted(node.path), true));
     for (const Node& child : node.children) {
-      lines += fmt::format("{} -f -a {} -d {}\n", at, LastWord(child.path), Quoted(child.doc, true));
+      lines +=
+          fmt::format("{} -f -a {} -d {}\n", at, LastWord(child.path), Quoted(child.doc, true));
     }
     if (node.children.empty() && !node.choices.empty()) {
       lines += fmt::format("{} -f -a {}\n", at, Quoted(util::Join(node.choices, " "), true));
@@ -252,8 +267,11 @@ end
 
 Command AddCompletion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* sub = app.add_subcommand("completion", "Print a completion script: source <(cudaagent completion bash)");
-  sub->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  CLI::App* sub = app.add_subcommand(
+      "completion", "Print a completion script: source <(cudaagent completion bash)");
+  sub->add_option("SHELL", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   return [&app, shell] {
     const Node root = ToNode(app, "", {});
     auto printed = Print(*shell == "bash" ? Bash(root) : *shell == "zsh" ? Zsh(root) : Fish(root));

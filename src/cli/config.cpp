@@ -55,7 +55,9 @@ std::string ShowJson(const Settings& settings) {
                     {"flag", setting.flag},
                     {"env", setting.env}});
   }
-  return protocol::ToText({{"schema", 1}, {"files", settings.files()}, {"settings", std::move(rows)}}) + "\n";
+  return protocol::ToText(
+             {{"schema", 1}, {"files", settings.files()}, {"settings", std::move(rows)}}) +
+         "\n";
 }
 
 std::string ShowText(const Settings& settings, bool origin) {
@@ -64,7 +66,8 @@ std::string ShowText(const Settings& settings, bool origin) {
     const std::string line = setting.value.empty()
                                  ? "# " + setting.key + " is not set"
                                  : setting.key + " = " + TomlValue(setting, setting.value);
-    text += origin && !setting.value.empty() ? fmt::format("{:<40} # {}\n", line, setting.origin) : line + "\n";
+    text += origin && !setting.value.empty() ? fmt::format("{:<40} # {}\n", line, setting.origin)
+                                             : line + "\n";
   }
   return text;
 }
@@ -73,15 +76,17 @@ std::string ShowText(const Settings& settings, bool origin) {
 Result<void> ParseShown(const ConfigCommand& command, Shown& shown) {
   std::vector<std::string> words;
   for (const CLI::Option* option : command.root->get_options()) {
-    if (option->count() > 0) words.push_back("--" + option->get_lnames().front() + "=" + option->results().back());
+    if (option->count() > 0)
+      words.push_back("--" + option->get_lnames().front() + "=" + option->results().back());
   }
   words.insert(words.end(), command.words.begin(), command.words.end());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     shown.app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return Fail(ErrorCode::kUsage, std::string("The command line after \"config show --\" is not valid: ") +
-                                       error.what());
+    return Fail(
+        ErrorCode::kUsage,
+        std::string("The command line after \"config show --\" is not valid: ") + error.what());
   }
   return {};
 }
@@ -104,19 +109,25 @@ int Show(const ConfigCommand& command) {
 
 int ShowPaths() {
   std::error_code ignored;
-  auto said = [&](const std::string& path) { return fs::exists(path, ignored) ? path : path + " (not there)"; };
+  auto said = [&](const std::string& path) {
+    return fs::exists(path, ignored) ? path : path + " (not there)";
+  };
   const std::string project = config::ProjectFile(fs::current_path(ignored).string());
-  std::string text = "project  " + (project.empty() ? "none: no cudaagent.toml here or above, up to the git root" : project);
+  std::string text =
+      "project  " +
+      (project.empty() ? "none: no cudaagent.toml here or above, up to the git root" : project);
   if (!project.empty()) {
     auto file = config::ReadSettings(project);
     if (!file) {
       text += " (not readable)";
     } else {
-      const bool trusted = config::TrustList::Load().Of(project, file->hash) == config::Trust::kTrusted;
+      const bool trusted =
+          config::TrustList::Load().Of(project, file->hash) == config::Trust::kTrusted;
       text += trusted ? " (trusted)" : " (not trusted)";
     }
   }
-  text += "\nuser     " + said(config::UserFile()) + "\ntrust    " + said(config::TrustList::Load().file()) + "\n";
+  text += "\nuser     " + said(config::UserFile()) + "\ntrust    " +
+          said(config::TrustList::Load().file()) + "\n";
   auto printed = Print(text);
   return printed ? kExitOk : Report(printed.error(), false);
 }
@@ -133,8 +144,10 @@ int Init(const ConfigCommand& command) {
   }
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(path, ignored))) {
-    return Report({ErrorCode::kUsage, path + " is there already and is not overwritten. Edit it, or name another "
-                                             "file with --out."}, false);
+    return Report({ErrorCode::kUsage,
+                   path + " is there already and is not overwritten. Edit it, or name another "
+                          "file with --out."},
+                  false);
   }
   Result<void> written;
   const fs::path folder = fs::path(path).parent_path();
@@ -153,7 +166,8 @@ int ChangeTrust(const ConfigCommand& command, bool trust) {
   if (!trust) {
     auto removed = list.Remove(path);
     if (!removed) return Report(removed.error(), false);
-    std::fprintf(stderr, *removed ? "%s is no longer trusted\n" : "%s was not trusted\n", path.c_str());
+    std::fprintf(stderr, *removed ? "%s is no longer trusted\n" : "%s was not trusted\n",
+                 path.c_str());
     return kExitOk;
   }
   auto file = config::ReadSettings(path);
@@ -177,20 +191,26 @@ Command AddConfig(CLI::App& app, const std::vector<std::string>& argv) {
   auto command = std::make_shared<ConfigCommand>();
   command->argv = argv;
   command->root = &app;
-  CLI::App* sub = app.add_subcommand("config", "Show settings and who set them; trust a project's file");
+  CLI::App* sub =
+      app.add_subcommand("config", "Show settings and who set them; trust a project's file");
   command->sub = sub;
   sub->require_subcommand(1);
   CLI::App* show = sub->add_subcommand("show", "Print every setting in force");
-  show->add_option("WORDS", command->words, "A command line to look at, as in: config show -- optimize model.py -n 5");
-  show->add_flag("--origin", command->origin, "Say who set each: flag, variable, FILE:LINE or built-in");
+  show->add_option("WORDS", command->words,
+                   "A command line to look at, as in: config show -- optimize model.py -n 5");
+  show->add_flag("--origin", command->origin,
+                 "Say who set each: flag, variable, FILE:LINE or built-in");
   show->add_flag("--json", command->json, "Print one JSON document");
-  show->add_flag("--defaults", command->defaults, "Print the built-in values as a settings file instead");
+  show->add_flag("--defaults", command->defaults,
+                 "Print the built-in values as a settings file instead");
   sub->add_subcommand("path", "Print where settings files are looked for");
-  CLI::App* init = sub->add_subcommand("init", "Write a settings file with every key, commented out");
+  CLI::App* init =
+      sub->add_subcommand("init", "Write a settings file with every key, commented out");
   init->add_option("-o,--out", command->out, "File to write, default the user's; - is stdout");
   for (const char* name : {"trust", "untrust"}) {
     const bool trust = name == std::string("trust");
-    sub->add_subcommand(name, trust ? "Let a project's file set what runs and where keys go" : "Take that back")
+    sub->add_subcommand(
+           name, trust ? "Let a project's file set what runs and where keys go" : "Take that back")
         ->add_option("FILE", command->file, "The project's cudaagent.toml")
         ->required();
   }

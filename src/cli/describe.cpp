@@ -27,8 +27,9 @@ int RunDescribe(const DescribeCommand& command) {
   eval.timeouts.load_s = command.timeout_load_s;
   auto problem = evaluate::LoadProblemInfo(ToConfig(*spec, eval, command.output));
   if (!problem) return Report(problem.error(), command.output.json);
-  const std::string text = command.output.json ? protocol::ToText(report::ProblemJson(*spec, *problem)) + "\n"
-                                               : report::ProblemText(*spec, *problem);
+  const std::string text = command.output.json
+                               ? protocol::ToText(report::ProblemJson(*spec, *problem)) + "\n"
+                               : report::ProblemText(*spec, *problem);
   if (auto printed = Print(text); !printed) return Report(printed.error(), false);
   return kExitOk;
 }

@@ -31,15 +31,18 @@ struct Finding {
   std::string name;
   Health health = Health::kOk;
   std::string detail;
-  std::string fix;  // what to do; empty where nothing is to be done
+  std::string fix;     // what to do; empty where nothing is to be done
   double seconds = 0;  // to start a program; 0 where nothing was started
 };
 
 const char* Word(Health health) {
   switch (health) {
-    case Health::kOk: return "ok";
-    case Health::kWarning: return "warning";
-    case Health::kFailure: return "failure";
+    case Health::kOk:
+      return "ok";
+    case Health::kWarning:
+      return "warning";
+    case Health::kFailure:
+      return "failure";
   }
   return "failure";
 }
@@ -52,7 +55,8 @@ Finding CheckPrograms() {
               "Build it: ./scripts/run does, or ninja " + std::string(program) + "."};
     }
   }
-  return {"programs", Health::kOk, "cudaagent-compile and cudaagent-worker in " + util::ProgramDir(), ""};
+  return {"programs", Health::kOk,
+          "cudaagent-compile and cudaagent-worker in " + util::ProgramDir(), ""};
 }
 
 Finding CheckCompiler(const std::string& log_dir) {
@@ -65,12 +69,14 @@ Finding CheckCompiler(const std::string& log_dir) {
   auto hello = pool::CompilerPool(std::move(options)).AwaitReady();
   if (!hello) {
     return {"compiler", Health::kFailure, hello.error().message,
-            "Install the CUDA Toolkit's NVRTC (or set CUDA_HOME), or let ./scripts/run make .venv, whose "
+            "Install the CUDA Toolkit's NVRTC (or set CUDA_HOME), or let ./scripts/run make .venv, "
+            "whose "
             "torch brings one."};
   }
   return {"compiler", Health::kOk,
-          fmt::format("NVRTC {}, ready in {}", hello->nvrtc_version, util::FormatSeconds(watch.Seconds())), "",
-          watch.Seconds()};
+          fmt::format("NVRTC {}, ready in {}", hello->nvrtc_version,
+                      util::FormatSeconds(watch.Seconds())),
+          "", watch.Seconds()};
 }
 
 std::string DeviceDetail(const protocol::Hello& hello, double seconds) {
@@ -86,7 +92,8 @@ std::string DeviceDetail(const protocol::Hello& hello, double seconds) {
 
 Finding Calibrate(pool::Worker& worker, const DeviceStamp& device);
 
-std::vector<Finding> CheckWorker(const std::string& device, const std::string& log_dir, bool calibrate) {
+std::vector<Finding> CheckWorker(const std::string& device, const std::string& log_dir,
+                                 bool calibrate) {
   pool::WorkerOptions options;
   options.program = util::ProgramDir() + "/cudaagent-worker";
   options.device = device;
@@ -99,17 +106,20 @@ std::vector<Finding> CheckWorker(const std::string& device, const std::string& l
   auto launched = worker.Launch();
   auto hello = launched ? worker.AwaitHello() : tl::unexpected(launched.error());
   if (!hello) {
-    return {{name, Health::kFailure, hello.error().message,
-             device == "cpu" ? "The worker belongs to one Python and torch: run ./scripts/run to build it again."
-                             : "Check nvidia-smi; the driver must be new enough for this torch's CUDA."}};
+    return {
+        {name, Health::kFailure, hello.error().message,
+         device == "cpu"
+             ? "The worker belongs to one Python and torch: run ./scripts/run to build it again."
+             : "Check nvidia-smi; the driver must be new enough for this torch's CUDA."}};
   }
   const bool no_cupti = hello->device.kind == "gpu" && hello->device.cupti_version.empty();
-  std::vector<Finding> findings = {
-      {name, no_cupti ? Health::kWarning : Health::kOk, DeviceDetail(*hello, watch.Seconds()),
-       no_cupti ? "Without CUPTI, CUDA events decide and every output says so. Another profiler may hold it, "
-                  "or libcupti is not on the library path."
-                : "",
-       watch.Seconds()}};
+  std::vector<Finding> findings = {{name, no_cupti ? Health::kWarning : Health::kOk,
+                                    DeviceDetail(*hello, watch.Seconds()),
+                                    no_cupti ? "Without CUPTI, CUDA events decide and every output "
+                                               "says so. Another profiler may hold it, "
+                                               "or libcupti is not on the library path."
+                                             : "",
+                                    watch.Seconds()}};
   if (calibrate) findings.push_back(Calibrate(worker, hello->device));
   return findings;
 }
@@ -120,18 +130,23 @@ Finding CheckGpu(std::vector<std::string>* devices) {
     devices->push_back(chosen->device);
     return {"gpu", Health::kOk, chosen->why, ""};
   }
-  return {"gpu", Health::kWarning,
-          "no NVIDIA GPU is visible: candidates are checked by the CPU device, and times are estimates",
-          "On a machine with one: install the driver, and look at CUDA_VISIBLE_DEVICES and /dev/nvidiactl."};
+  return {
+      "gpu", Health::kWarning,
+      "no NVIDIA GPU is visible: candidates are checked by the CPU device, and times are estimates",
+      "On a machine with one: install the driver, and look at CUDA_VISIBLE_DEVICES and "
+      "/dev/nvidiactl."};
 }
 
 Finding CheckHostCompiler() {
   for (const char* name : {"cc", "gcc", "clang"}) {
-    for (const std::string& folder : util::Split(std::getenv("PATH") ? std::getenv("PATH") : "", ':')) {
-      if (fs::exists(folder + "/" + name)) return {"host compiler", Health::kOk, folder + "/" + name, ""};
+    for (const std::string& folder :
+         util::Split(std::getenv("PATH") ? std::getenv("PATH") : "", ':')) {
+      if (fs::exists(folder + "/" + name))
+        return {"host compiler", Health::kOk, folder + "/" + name, ""};
     }
   }
-  return {"host compiler", Health::kWarning, "no C compiler on PATH: the torch.compile baseline will fail, and eager decides",
+  return {"host compiler", Health::kWarning,
+          "no C compiler on PATH: the torch.compile baseline will fail, and eager decides",
           "Install gcc."};
 }
 
@@ -140,31 +155,38 @@ Finding CheckCache() {
   auto made = util::MakeDirs(folder);
   if (made) made = util::WriteFileAtomic(folder + "/.doctor", "");
   if (!made) {
-    return {"cache", Health::kFailure, made.error().message, "Make it writable, or set XDG_CACHE_HOME."};
+    return {"cache", Health::kFailure, made.error().message,
+            "Make it writable, or set XDG_CACHE_HOME."};
   }
   std::error_code ignored;
   fs::remove(folder + "/.doctor", ignored);
   const auto space = fs::space(folder, ignored);
   const bool tight = !ignored && space.available < (uint64_t{1} << 30);
-  return {"cache", tight ? Health::kWarning : Health::kOk,
-          fmt::format("{}, {} free", folder, util::FormatBytes(static_cast<int64_t>(space.available))),
-          tight ? "Free some disk: cubins and inductor's cache live there." : ""};
+  return {
+      "cache", tight ? Health::kWarning : Health::kOk,
+      fmt::format("{}, {} free", folder, util::FormatBytes(static_cast<int64_t>(space.available))),
+      tight ? "Free some disk: cubins and inductor's cache live there." : ""};
 }
 
 Finding CheckModel(const std::string& model) {
   if (model.empty()) {
     return {"llm", Health::kOk, "no model is configured: the built-in proposer is the default",
-            "For an LLM: --model NAME, --base-url URL (or OPENAI_BASE_URL), and a key in OPENAI_API_KEY."};
+            "For an LLM: --model NAME, --base-url URL (or OPENAI_BASE_URL), and a key in "
+            "OPENAI_API_KEY."};
   }
   const bool key = std::getenv("OPENAI_API_KEY") != nullptr;
-  return {"llm", Health::kOk, fmt::format("{}; OPENAI_API_KEY is {}", util::SanitiseUtf8(model), key ? "set" : "not set"), ""};
+  return {
+      "llm", Health::kOk,
+      fmt::format("{}; OPENAI_API_KEY is {}", util::SanitiseUtf8(model), key ? "set" : "not set"),
+      ""};
 }
 
 // Measures the GPU's ceilings anew and keeps them for all later runs.
 Finding Calibrate(pool::Worker& worker, const DeviceStamp& device) {
   Finding finding{"ceilings", Health::kFailure, "", "Stop what else uses the GPU, and try again."};
   auto sent = worker.Begin(protocol::CalibrateJob{});
-  auto answer = sent ? worker.Finish("calibrate", {{"calibrate", 120}}) : tl::unexpected(sent.error());
+  auto answer =
+      sent ? worker.Finish("calibrate", {{"calibrate", 120}}) : tl::unexpected(sent.error());
   if (!answer) {
     finding.detail = "the worker " + answer.error().words;
   } else if (const auto* error = std::get_if<protocol::ErrorReply>(&*answer)) {
@@ -172,11 +194,13 @@ Finding Calibrate(pool::Worker& worker, const DeviceStamp& device) {
   } else if (const auto* reply = std::get_if<protocol::CalibrationReply>(&*answer)) {
     const Ceilings& c = reply->ceilings;
     evaluate::KeepCeilings(util::CacheDir(), device, c);
-    finding = {"ceilings", Health::kOk,
-               fmt::format("memory {:.0f} GB/s; TFLOP/s: fp32 {:.1f}, tf32 {:.1f}, fp16 {:.1f}, bf16 {:.1f}",
-                           c.bytes_per_s / 1e9, c.fp32_flops / 1e12, c.tf32_flops / 1e12,
-                           c.fp16_flops / 1e12, c.bf16_flops / 1e12),
-               ""};
+    finding = {
+        "ceilings", Health::kOk,
+        fmt::format(
+            "memory {:.0f} GB/s; TFLOP/s: fp32 {:.1f}, tf32 {:.1f}, fp16 {:.1f}, bf16 {:.1f}",
+            c.bytes_per_s / 1e9, c.fp32_flops / 1e12, c.tf32_flops / 1e12, c.fp16_flops / 1e12,
+            c.bf16_flops / 1e12),
+        ""};
   } else {
     finding.detail = "the worker answered with something else";
   }
@@ -184,7 +208,8 @@ Finding Calibrate(pool::Worker& worker, const DeviceStamp& device) {
 }
 
 std::vector<Finding> Examine(const std::string& model, bool calibrate) {
-  std::vector<Finding> findings = {CheckPrograms(), CheckCache(), CheckHostCompiler(), CheckModel(model)};
+  std::vector<Finding> findings = {CheckPrograms(), CheckCache(), CheckHostCompiler(),
+                                   CheckModel(model)};
   std::vector<std::string> devices = {"cpu"};
   findings.push_back(CheckGpu(&devices));
   auto logs = util::TempDir::Create("cudaagent-doctor");
@@ -239,13 +264,16 @@ int RunDoctor(bool json, const std::string& model, bool calibrate) {
 
 Command AddDoctor(CLI::App& app) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* sub = app.add_subcommand("doctor", "Say what is here, what is missing and how to get it");
+  CLI::App* sub =
+      app.add_subcommand("doctor", "Say what is here, what is missing and how to get it");
   sub->add_flag("--json", *json, "Print one JSON document");
   auto model = std::make_shared<std::string>();
-  sub->add_option("-m,--model", *model, "The language model to look for")->envname("CUDAAGENT_MODEL");
+  sub->add_option("-m,--model", *model, "The language model to look for")
+      ->envname("CUDAAGENT_MODEL");
   auto calibrate = std::make_shared<bool>(false);
   sub->add_flag("--calibrate", *calibrate,
-                "Measure the GPU's ceilings (memory, matrix products) anew; evaluations tell the speed of light by them");
+                "Measure the GPU's ceilings (memory, matrix products) anew; evaluations tell the "
+                "speed of light by them");
   return [json, model, calibrate] { return RunDoctor(*json, *model, *calibrate); };
 }
 

@@ -48,7 +48,8 @@ Result<Candidate> ReadCandidate(const std::string& path) {
 }
 
 // The values that were chosen into the candidate, and where asked into the file it came from.
-Result<void> KeepTuned(const EvalCommand& command, const Evaluation& evaluation, Candidate* candidate) {
+Result<void> KeepTuned(const EvalCommand& command, const Evaluation& evaluation,
+                       Candidate* candidate) {
   if (!evaluation.tuning || evaluation.tuning->chosen.empty()) return {};
   auto tuned = candidate::WithTuned(candidate->source, evaluation.tuning->chosen);
   if (!tuned) return Fail(ErrorCode::kInternal, tuned.error().message);
@@ -57,11 +58,12 @@ Result<void> KeepTuned(const EvalCommand& command, const Evaluation& evaluation,
   return WriteOutputFile(candidate->origin, candidate->source);
 }
 
-std::string Render(const EvalCommand& command, const std::string& path, const Evaluation& evaluation,
-                   const std::vector<AlsoResult>& also) {
+std::string Render(const EvalCommand& command, const std::string& path,
+                   const Evaluation& evaluation, const std::vector<AlsoResult>& also) {
   const bool several = command.kernel_paths.size() > 1;
   if (!command.output.json) {
-    return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation) + AlsoText(also);
+    return (several ? "== " + path + "\n" : "") + report::EvaluationText(evaluation) +
+           AlsoText(also);
   }
   nlohmann::json json = protocol::ToJson(evaluation);
   if (several) json["kernel"] = path;  // one line each: JSONL
@@ -113,7 +115,8 @@ int Judge(const EvalCommand& command, std::vector<Candidate> candidates,
 
 int RunEval(const EvalCommand& command) {
   const bool json = command.output.json;
-  if (!command.reproduce.empty()) return RunReproduce(command.reproduce, command.eval, command.output);
+  if (!command.reproduce.empty())
+    return RunReproduce(command.reproduce, command.eval, command.output);
   if (command.problem.model_path.empty()) {
     return Report({ErrorCode::kUsage, "eval needs MODEL.py and a KERNEL.cu."}, json);
   }
@@ -172,7 +175,8 @@ Command AddEval(CLI::App& app) {
   sub->add_flag("--write-tuned", command->write_tuned,
                 "With --tune or --retune: write the chosen values into the file");
   sub->add_option("--reproduce", command->reproduce,
-                  "Judge a bench's best/PROBLEM.json again, by its own rules: confirmed (exit 0), refuted (5) or not "
+                  "Judge a bench's best/PROBLEM.json again, by its own rules: confirmed (exit 0), "
+                  "refuted (5) or not "
                   "comparable (6)")
       ->type_name("PATH")
       ->excludes(sub->get_option("MODEL"));

@@ -79,17 +79,22 @@ void GroupFlags(CLI::App& command, const std::string& title) {
   static const std::string ungrouped = CLI::App().add_option("--any")->get_group();
   for (CLI::Option* option : command.get_options()) {
     const bool help = option == command.get_help_ptr();
-    if (!help && !option->get_positional() && option->get_group() == ungrouped) option->group(title);
+    if (!help && !option->get_positional() && option->get_group() == ungrouped)
+      option->group(title);
   }
 }
 
 void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   GroupFlags(command, "The command");
-  command.add_option("MODEL", flags.model_path, "model.py in KernelBench's contract (trusted code: it runs)")
+  command
+      .add_option("MODEL", flags.model_path,
+                  "model.py in KernelBench's contract (trusted code: it runs)")
       ->required();
   Add(command, "--class", flags.class_name, "The nn.Module class to optimize");
-  Add(command, "--inputs-fn", flags.inputs_fn, "The function that makes forward's arguments: a list, or a dict by name");
-  command.add_option("--const", flags.consts, "Override a module constant, e.g. --const batch_size=64")
+  Add(command, "--inputs-fn", flags.inputs_fn,
+      "The function that makes forward's arguments: a list, or a dict by name");
+  command
+      .add_option("--const", flags.consts, "Override a module constant, e.g. --const batch_size=64")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   Add(command, "--dtype", flags.dtype, "Cast floating tensors to this type")
@@ -97,7 +102,8 @@ void AddProblemFlags(CLI::App& command, ProblemFlags& flags) {
   Add(command, "--precision", flags.precision,
       "What float32 matmul and convolution may use, on both sides")
       ->check(CLI::IsMember(PrecisionNames()));
-  Add(command, "--mode", flags.mode, "The model's mode; train: batch norms normalise by the batch, no dropout may be active")
+  Add(command, "--mode", flags.mode,
+      "The model's mode; train: batch norms normalise by the batch, no dropout may be active")
       ->check(CLI::IsMember({"eval", "train"}));
   GroupFlags(command, "The problem");
 }
@@ -106,10 +112,12 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
   GroupFlags(command, "The command");
   Add(command, "--device", flags.device, "auto, cpu (the PTX interpreter), gpu or gpu:N");
   Add(command, "--preset", flags.preset,
-      "Rules of a published evaluation for tier, precision, mode, baseline, reward and hidden variants, where those are "
+      "Rules of a published evaluation for tier, precision, mode, baseline, reward and hidden "
+      "variants, where those are "
       "not given")
       ->check(CLI::IsMember(PresetNames()));
-  Add(command, "--reward", flags.reward, "Which reward to give")->check(CLI::IsMember(reward::Names()));
+  Add(command, "--reward", flags.reward, "Which reward to give")
+      ->check(CLI::IsMember(reward::Names()));
   Add(command, "--baseline", flags.baseline,
       "Which baseline decides: torch.compile, eager, or the faster of what was timed")
       ->check(CLI::IsMember({"compile", "eager", "best"}));
@@ -120,37 +128,47 @@ void AddEvalFlags(CLI::App& command, EvalFlags& flags) {
       ->check(CLI::IsMember({"verified", "kernelbench", "cuda-agent", "strict"}));
   Add(command, "--trials", flags.options.trials, "Fresh random inputs that must all verify")
       ->check(CLI::Range(1, 1000));
-  AddFlag(command, "--no-hidden-variants", flags.no_hidden_variants,
-          "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
+  AddFlag(
+      command, "--no-hidden-variants", flags.no_hidden_variants,
+      "Check inputs as generated only: no scaled inputs, new parameters, determinism, strict tier");
   AddFlag(command, "--no-race-check", flags.no_race_check,
           "On a GPU, do not look for races by interpreting some blocks of each kernel");
-  command.add_option("--seed", flags.options.seed,
-                     "Where the random inputs come from, to repeat them; default: nobody can foresee it")
+  command
+      .add_option(
+          "--seed", flags.options.seed,
+          "Where the random inputs come from, to repeat them; default: nobody can foresee it")
       ->envname("CUDAAGENT_SEED")
       ->check(CLI::Validator(
           [](std::string& text) {
-            return text.find('-') == std::string::npos ? std::string() : "a seed is not negative: " + text;
+            return text.find('-') == std::string::npos ? std::string()
+                                                       : "a seed is not negative: " + text;
           },
           ""));
-  Add(command, "--time-limit", flags.options.time_limit_s, "Seconds the timing of one candidate may take")
+  Add(command, "--time-limit", flags.options.time_limit_s,
+      "Seconds the timing of one candidate may take")
       ->check(Within(0.1, 600.0));
-  AddFlag(command, "--warm-l2", flags.options.warm_l2, "Do not flush the L2 cache between iterations");
+  AddFlag(command, "--warm-l2", flags.options.warm_l2,
+          "Do not flush the L2 cache between iterations");
   Add(command, "--clock", flags.options.clock,
       "cupti (the device's own stamps, where it is to be had) or events (CUDA events)")
       ->check(CLI::IsMember({"cupti", "events"}));
   AddFlag(command, "--energy", flags.options.energy,
           "Measure the energy of one run too (NVML; a second more)");
   Add(command, "--guard", flags.options.guard,
-      "What surrounds buffers on a GPU: zones (writes are found) or strict (unmapped memory: reads fault too)")
+      "What surrounds buffers on a GPU: zones (writes are found) or strict (unmapped memory: reads "
+      "fault too)")
       ->check(CLI::IsMember({"zones", "strict"}));
   AddFlag(command, "--check-only", flags.options.check_only, "Verify, do not time");
-  command.add_option("--also-const", flags.also,
-                     "Verify what is correct at further shapes too, e.g. --also-const batch_size=8,dim=100")
+  command
+      .add_option(
+          "--also-const", flags.also,
+          "Verify what is correct at further shapes too, e.g. --also-const batch_size=8,dim=100")
       ->type_name("NAME=VALUE,...")
       ->allow_extra_args(false);
   AddFlag(command, "--no-prepare", flags.no_prepare,
           "Refuse candidates that prepare values of the parameters outside of the timing");
-  Add(command, "--model-gpu", flags.options.model_gpu, "GPU whose ceilings the CPU device's estimates use");
+  Add(command, "--model-gpu", flags.options.model_gpu,
+      "GPU whose ceilings the CPU device's estimates use");
   Add(command, "--timeout-compile", flags.timeouts.compile_s, "Seconds for one compile")
       ->check(Within(1.0, 3600.0));
   Add(command, "--timeout-check", flags.timeouts.check_s, "Seconds for verifying one candidate")
@@ -180,7 +198,8 @@ void AddOutputFlags(CLI::App& command, OutputFlags& flags) {
   GroupFlags(command, "Output");
 }
 
-Result<std::map<std::string, std::string>> ToConstants(const char* flag, const std::vector<std::string>& texts) {
+Result<std::map<std::string, std::string>> ToConstants(const char* flag,
+                                                       const std::vector<std::string>& texts) {
   std::map<std::string, std::string> constants;
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
@@ -214,7 +233,8 @@ Result<ProblemSpec> ToSpec(const ProblemFlags& flags) {
   return spec;
 }
 
-evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const OutputFlags& output) {
+evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags,
+                          const OutputFlags& output) {
   evaluate::Config config;
   config.spec = spec;
   config.device = flags.device;

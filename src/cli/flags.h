@@ -60,16 +60,18 @@ void AddTuneFlags(CLI::App& command, EvalFlags& flags);
 void AddOutputFlags(CLI::App& command, OutputFlags& flags);
 
 // NAME=VALUE texts as name -> Python literal; kUsage names `flag` and the text that is none.
-Result<std::map<std::string, std::string>> ToConstants(const char* flag, const std::vector<std::string>& texts);
+Result<std::map<std::string, std::string>> ToConstants(const char* flag,
+                                                       const std::vector<std::string>& texts);
 
 // Reads model.py. kUsage names what is wrong with which flag.
 Result<ProblemSpec> ToSpec(const ProblemFlags& flags);
 
 // The evaluator's configuration; progress goes to stderr unless `output.quiet`.
-evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags, const OutputFlags& output);
+evaluate::Config ToConfig(const ProblemSpec& spec, const EvalFlags& flags,
+                          const OutputFlags& output);
 
-// The words of "cudaagent eval MODEL.py FLAGS..." that name the same problem and rules; the kernel's
-// path is to be appended. Only flags that differ from the defaults are written.
+// The words of "cudaagent eval MODEL.py FLAGS..." that name the same problem and rules; the
+// kernel's path is to be appended. Only flags that differ from the defaults are written.
 std::vector<std::string> RecheckCommand(const ProblemSpec& spec, const ProblemFlags& problem,
                                         const EvalFlags& eval);
 

@@ -37,13 +37,15 @@ int RunInit(const InitCommand& command) {
 Command AddInit(CLI::App& app) {
   auto command = std::make_shared<InitCommand>();
   CLI::App* sub = app.add_subcommand(
-      "init", "Write the baseline candidate: the model's ATen graph as a launch plan, no kernels yet");
+      "init",
+      "Write the baseline candidate: the model's ATen graph as a launch plan, no kernels yet");
   AddProblemFlags(*sub, command->problem);
   sub->add_option("-o,--out", command->out, "File to write; - is stdout")->capture_default_str();
   sub->add_option("--device", command->device, "auto, cpu, gpu or gpu:N")
       ->envname("CUDAAGENT_DEVICE")
       ->capture_default_str();
-  sub->add_flag("-q,--quiet", command->output.quiet, "No progress on stderr")->envname("CUDAAGENT_QUIET");
+  sub->add_flag("-q,--quiet", command->output.quiet, "No progress on stderr")
+      ->envname("CUDAAGENT_QUIET");
   return [command] { return RunInit(*command); };
 }
 

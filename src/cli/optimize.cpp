@@ -49,15 +49,16 @@ namespace {
 // The best kernel so far and every attempt are on disk; says so where the proposer failed for good.
 Error WithWhatIsLeft(Error error, const search::Outcome& outcome, const std::string& folder) {
   if (error.code != ErrorCode::kLlm) return error;
-  error.message += "\nNothing is lost: the " + std::to_string(outcome.attempts.size()) +
-                   " attempts so far are in " + folder + "/attempts" +
-                   (outcome.best < 0 ? "." : ", the best kernel is " + folder + "/best/kernel.cu.") +
-                   " Go on with: cudaagent optimize --resume " + folder;
+  error.message +=
+      "\nNothing is lost: the " + std::to_string(outcome.attempts.size()) +
+      " attempts so far are in " + folder + "/attempts" +
+      (outcome.best < 0 ? "." : ", the best kernel is " + folder + "/best/kernel.cu.") +
+      " Go on with: cudaagent optimize --resume " + folder;
   return error;
 }
 
-// The random inputs of a run follow from one secret and the candidate: resumed or replayed, what is said of
-// a wrong candidate is the same.
+// The random inputs of a run follow from one secret and the candidate: resumed or replayed, what is
+// said of a wrong candidate is the same.
 void DrawSeed(OptimizeCommand& command) {
   const uint64_t seed = FreshSeed();
   command.eval.options.seed = seed;
@@ -65,12 +66,15 @@ void DrawSeed(OptimizeCommand& command) {
 }
 
 // Begins a run, or takes up the resumed one.
-Result<void> OpenRun(OptimizeCommand& command, const ProblemSpec& spec, const std::string& proposer) {
+Result<void> OpenRun(OptimizeCommand& command, const ProblemSpec& spec,
+                     const std::string& proposer) {
   if (command.run != nullptr) {
     if (command.run->before().description.spec.source != spec.source) {
-      return Fail(ErrorCode::kUsage, spec.path + " has changed since the run began, so its attempts are of another "
-                                                 "problem. Put it back as it was (run.json holds it), or "
-                                                 "start a new run.");
+      return Fail(ErrorCode::kUsage,
+                  spec.path +
+                      " has changed since the run began, so its attempts are of another "
+                      "problem. Put it back as it was (run.json holds it), or "
+                      "start a new run.");
     }
     return command.run->Continue(command.flags);
   }
@@ -110,9 +114,8 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
   } else {
     command.Say("no init baseline: " + candidate.error().message);
   }
-  search::Outcome outcome =
-      search::Refine(spec, start, **evaluator, *proposer.proposer, run, command.limits,
-                     Watch(command, proposer.builtin_first));
+  search::Outcome outcome = search::Refine(spec, start, **evaluator, *proposer.proposer, run,
+                                           command.limits, Watch(command, proposer.builtin_first));
   if (outcome.error) {
     outcome.error = WithWhatIsLeft(std::move(*outcome.error), outcome, run.folder());
   } else if (!command.proposer.replay.empty()) {
@@ -122,11 +125,13 @@ Result<search::Outcome> Search(OptimizeCommand& command, const ProblemSpec& spec
   return outcome;
 }
 
-// The best kernel at the further shapes that were asked for; the evaluator has left the device by now.
+// The best kernel at the further shapes that were asked for; the evaluator has left the device by
+// now.
 std::vector<AlsoResult> VerifyBest(const OptimizeCommand& command, const search::Outcome& outcome,
                                    const std::vector<AlsoShape>& shapes) {
   if (outcome.best < 0 || shapes.empty() || StopSignal() != 0) return {};
-  auto verified = VerifyAlso(shapes, {outcome.attempts[outcome.best].candidate}, command.eval, command.output);
+  auto verified =
+      VerifyAlso(shapes, {outcome.attempts[outcome.best].candidate}, command.eval, command.output);
   if (verified) return std::move(verified->front());
   command.Say("the best kernel was not verified at further shapes: " + verified.error().message);
   return {};
@@ -154,7 +159,8 @@ Result<void> ReadLimits(OptimizeCommand& command) {
 
 // A finished run, asked to go on under the same limits: nothing is started.
 int PrintFinished(OptimizeCommand& command) {
-  if (auto limits = ReadLimits(command); !limits) return Report(limits.error(), command.output.json);
+  if (auto limits = ReadLimits(command); !limits)
+    return Report(limits.error(), command.output.json);
   const store::StoredRun& before = command.run->before();
   search::Outcome outcome;
   outcome.attempts = History(before);
@@ -171,7 +177,9 @@ int Resume(const OptimizeCommand& asked, const CLI::App& sub) {
   auto folder = store::FindRun(asked.resume);
   if (!folder) return Report(folder.error(), json);
   if (!asked.out.empty()) {
-    return Report({ErrorCode::kUsage, "--out and --resume exclude each other: a run stays in its folder."}, json);
+    return Report(
+        {ErrorCode::kUsage, "--out and --resume exclude each other: a run stays in its folder."},
+        json);
   }
   auto run = store::RunFolder::Resume(*folder);
   if (!run) return Report(run.error(), json);
@@ -185,7 +193,8 @@ int Resume(const OptimizeCommand& asked, const CLI::App& sub) {
   command.run = std::move(*run);
   PinDevice(command.run->before(), command);
   if (command.run->before().finished && same) return PrintFinished(command);
-  command.Say("resuming after " + std::to_string(command.run->before().attempts.size()) + " attempts");
+  command.Say("resuming after " + std::to_string(command.run->before().attempts.size()) +
+              " attempts");
   return RunOptimize(command);
 }
 
@@ -231,24 +240,29 @@ int RunOptimize(OptimizeCommand& command) {
   if (!outcome) return Report(outcome.error(), json);
   const std::vector<AlsoResult> also = VerifyBest(command, *outcome, *shapes);
   const bool finished = !outcome->error && outcome->reason != search::StopReason::kInterrupted;
-  const std::string stopped = outcome->error ? outcome->error->message : search::ToString(outcome->reason);
-  const std::string summary = protocol::ToText(SummaryJson(*outcome, command.run->folder(), also)) + "\n";
+  const std::string stopped =
+      outcome->error ? outcome->error->message : search::ToString(outcome->reason);
+  const std::string summary =
+      protocol::ToText(SummaryJson(*outcome, command.run->folder(), also)) + "\n";
   auto ended = command.run->End(stopped, finished, outcome->elapsed_s, summary);
   if (!ended && !outcome->error) outcome->error = ended.error();
   return PrintOutcome(command, *outcome, also);
 }
 
 CLI::App* AddOptimizeFlags(CLI::App& app, OptimizeCommand& command) {
-  CLI::App* sub = app.add_subcommand("optimize", "Search for a faster kernel; leaves the best on disk");
+  CLI::App* sub =
+      app.add_subcommand("optimize", "Search for a faster kernel; leaves the best on disk");
   AddProblemFlags(*sub, command.problem);
   AddSearchFlags(*sub, command.search);
-  sub->add_flag("--dry-run", command.dry_run,
-                "Print the first prompt a model would get, and its size; ask nobody, write no run folder");
+  sub->add_flag(
+      "--dry-run", command.dry_run,
+      "Print the first prompt a model would get, and its size; ask nobody, write no run folder");
   sub->add_option("-o,--out", command.out, "Run folder; default runs/<date>-<model>-<id>")
       ->envname("CUDAAGENT_OUT");
-  sub->add_option("--resume", command.resume,
-                  "Go on with a run that was stopped or killed: its folder, its name in runs/ or latest. MODEL "
-                  "and flags come from the run; --attempts may be raised, other limits changed");
+  sub->add_option(
+      "--resume", command.resume,
+      "Go on with a run that was stopped or killed: its folder, its name in runs/ or latest. MODEL "
+      "and flags come from the run; --attempts may be raised, other limits changed");
   AddProposerFlags(*sub, command.proposer);
   AddEvalFlags(*sub, command.eval);
   AddTuneFlags(*sub, command.eval);
@@ -264,8 +278,9 @@ Command AddOptimize(CLI::App& app, const std::vector<std::string>& argv) {
   return [command, sub] {
     if (!command->resume.empty()) return Resume(*command, *sub);
     if (command->problem.model_path.empty()) {
-      return Report({ErrorCode::kUsage, "optimize needs MODEL.py, or --resume RUN to go on with a run."},
-                    command->output.json);
+      return Report(
+          {ErrorCode::kUsage, "optimize needs MODEL.py, or --resume RUN to go on with a run."},
+          command->output.json);
     }
     ApplyPreset(*sub, command->problem, command->eval);
     command->flags = GivenFlags(*sub);

@@ -30,7 +30,9 @@ std::vector<std::string> PresetNames() {
 }
 
 void ApplyPreset(const CLI::App& command, ProblemFlags& problem, EvalFlags& flags) {
-  const auto unset = [&command](const char* flag) { return command.get_option(flag)->count() == 0; };
+  const auto unset = [&command](const char* flag) {
+    return command.get_option(flag)->count() == 0;
+  };
   for (const Preset& preset : kPresets) {
     if (flags.preset != preset.name) continue;
     if (unset("--tier")) flags.options.tier = preset.tier;

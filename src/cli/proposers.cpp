@@ -1,8 +1,8 @@
 #include "cli/proposers.h"
 
 #include "cli/duration.h"
-#include "cli/recording.h"
 #include "cli/flags.h"
+#include "cli/recording.h"
 #include "cli/signals.h"
 #include "llm/openai.h"
 #include "prompt/prompt.h"
@@ -45,7 +45,8 @@ Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates 
   auto recording = ReadRecording(flags.replay);
   if (!recording) return tl::unexpected(recording.error());
   ChosenProposer chosen;
-  chosen.why = "replay (" + std::to_string(recording->proposals.size()) + " answers of " + flags.replay + ")";
+  chosen.why = "replay (" + std::to_string(recording->proposals.size()) + " answers of " +
+               flags.replay + ")";
   chosen.proposer = propose::MakeReplayProposer(std::move(*recording), std::move(templates), {});
   return chosen;
 }
@@ -54,27 +55,35 @@ Result<ChosenProposer> MakeReplay(const ProposerFlags& flags, prompt::Templates 
 
 void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
   GroupFlags(command, "The command");
-  command.add_option("--proposer", flags.proposer,
-                     "builtin (rules, offline), llm, command or replay; default: llm where a model is "
-                     "configured, command or replay where one is given, else builtin")
+  command
+      .add_option("--proposer", flags.proposer,
+                  "builtin (rules, offline), llm, command or replay; default: llm where a model is "
+                  "configured, command or replay where one is given, else builtin")
       ->envname("CUDAAGENT_PROPOSER")
       ->check(CLI::IsMember({"builtin", "llm", "command", "replay"}));
-  command.add_option("-m,--model", flags.model, "The language model to ask")->envname("CUDAAGENT_MODEL");
-  command.add_option("--base-url", flags.base_url,
-                     "An OpenAI-compatible endpoint up to /v1; a host other than OpenAI's or loopback "
-                     "gets a key only with --api-key-env")
+  command.add_option("-m,--model", flags.model, "The language model to ask")
+      ->envname("CUDAAGENT_MODEL");
+  command
+      .add_option("--base-url", flags.base_url,
+                  "An OpenAI-compatible endpoint up to /v1; a host other than OpenAI's or loopback "
+                  "gets a key only with --api-key-env")
       ->envname("OPENAI_BASE_URL");
-  command.add_option("--api-key-env", flags.api_key_env,
-                     "The environment variable that holds the key (default OPENAI_API_KEY)")
+  command
+      .add_option("--api-key-env", flags.api_key_env,
+                  "The environment variable that holds the key (default OPENAI_API_KEY)")
       ->envname("CUDAAGENT_API_KEY_ENV");
-  command.add_option("--command", flags.command,
-                     "A shell command that proposes: prompt on stdin, answer on stdout")
+  command
+      .add_option("--command", flags.command,
+                  "A shell command that proposes: prompt on stdin, answer on stdout")
       ->envname("CUDAAGENT_COMMAND");
-  command.add_option("--replay", flags.replay,
-                     "A run whose recorded answers are given again; a prompt that is not the recorded one "
-                     "is an error")
+  command
+      .add_option(
+          "--replay", flags.replay,
+          "A run whose recorded answers are given again; a prompt that is not the recorded one "
+          "is an error")
       ->envname("CUDAAGENT_REPLAY");
-  command.add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
+  command
+      .add_option("--prompts", flags.prompts, "A folder whose files replace the built-in prompts")
       ->type_name("PATH")
       ->envname("CUDAAGENT_PROMPTS");
   command
@@ -92,7 +101,9 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags) {
   command.add_flag("--no-builtin", flags.no_builtin,
                    "Ask the LLM from the first attempt on; else attempt 1 is the built-in rules' "
                    "first candidate");
-  command.add_option("--temperature", flags.temperature, "Sampling temperature; default: the server's own")
+  command
+      .add_option("--temperature", flags.temperature,
+                  "Sampling temperature; default: the server's own")
       ->envname("CUDAAGENT_TEMPERATURE")
       ->check(Within(0.0, 2.0));
   command

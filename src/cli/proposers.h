@@ -31,7 +31,7 @@ void AddProposerFlags(CLI::App& command, ProposerFlags& flags);
 
 struct ChosenProposer {
   std::unique_ptr<Proposer> proposer;
-  std::string why;  // for a person: "builtin (no model is configured: ...)"
+  std::string why;             // for a person: "builtin (no model is configured: ...)"
   bool builtin_first = false;  // attempt 1 is the built-in rules'
 };
 

@@ -13,11 +13,13 @@ namespace {
 using Values = std::vector<std::string>;
 
 const std::set<std::string> kNotRecorded = {"--help", "--out", "--json", "--quiet", "--resume"};
-const std::set<std::string> kPaths = {"MODEL",        "--prompts", "--suite",       "--candidates",
-                                      "--const-file", "--results", "--eager-times", "--compile-times"};
+const std::set<std::string> kPaths = {"MODEL",         "--prompts",      "--suite",
+                                      "--candidates",  "--const-file",   "--results",
+                                      "--eager-times", "--compile-times"};
 // They do not change what an attempt is, only whether there is another.
-const std::set<std::string> kMayChange = {"--attempts", "--patience", "--target-speedup", "--sol-target",
-                                          "--max-time", "--no-confirm", "--api-key-env"};
+const std::set<std::string> kMayChange = {"--attempts",   "--patience", "--target-speedup",
+                                          "--sol-target", "--max-time", "--no-confirm",
+                                          "--api-key-env"};
 
 std::string NameOf(const CLI::Option& option) {
   return option.get_lnames().empty() ? option.get_single_name()
@@ -96,7 +98,8 @@ Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::Fla
   return flags;
 }
 
-Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags, CLI::App& app) {
+Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags,
+                           CLI::App& app) {
   std::vector<std::string> words = {command};
   for (const auto& [name, values] : flags) {
     for (const std::string& value : values) {

@@ -22,6 +22,7 @@ Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::Fla
 
 // Sets what `app`, which has `command` as its one command, binds as these flags say. kUsage where
 // this version does not take one of them.
-Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags, CLI::App& app);
+Result<void> ParseRecorded(const std::string& command, const store::FlagValues& flags,
+                           CLI::App& app);
 
 }  // namespace cudaagent::cli

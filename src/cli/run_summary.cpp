@@ -13,7 +13,8 @@ namespace {
 std::string Standing(const Attempt& best) {
   if (best.confirmation) {
     return "confirmed in a fresh worker, with new inputs" +
-           std::string(best.confirmation->speedup_compile ? ", by turns with torch.compile\n" : "\n");
+           std::string(best.confirmation->speedup_compile ? ", by turns with torch.compile\n"
+                                                          : "\n");
   }
   return best.evaluation.estimated ? "" : "not confirmed in a fresh worker\n";
 }
@@ -29,9 +30,11 @@ const Attempt* Quarantined(const search::Outcome& outcome) {
   const Attempt* caught = nullptr;
   for (const Attempt& attempt : outcome.attempts) {
     if (attempt.judgement().verdict != Verdict::kSuspectedHack) continue;
-    const bool faster = best == nullptr || (time(attempt) && time(*best) && *time(attempt) < *time(*best));
+    const bool faster =
+        best == nullptr || (time(attempt) && time(*best) && *time(attempt) < *time(*best));
     if (!faster) continue;
-    if (caught == nullptr || (time(attempt) && (!time(*caught) || *time(attempt) < *time(*caught)))) {
+    if (caught == nullptr ||
+        (time(attempt) && (!time(*caught) || *time(attempt) < *time(*caught)))) {
       caught = &attempt;
     }
   }
@@ -77,17 +80,19 @@ nlohmann::json SummaryJson(const search::Outcome& outcome, const std::string& fo
 std::string SummaryText(const search::Outcome& outcome, const std::string& folder,
                         const std::vector<AlsoResult>& also) {
   const size_t count = outcome.attempts.size();
-  std::string text = std::to_string(count) + (count == 1 ? " attempt" : " attempts, the baseline among them") +
-                     "; stopped: " +
-                     (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
+  std::string text =
+      std::to_string(count) + (count == 1 ? " attempt" : " attempts, the baseline among them") +
+      "; stopped: " + (outcome.error ? "by an error" : search::ToString(outcome.reason)) + "\n";
   if (const Attempt* caught = Quarantined(outcome)) {
     text += "quarantined: attempt " + std::to_string(caught->number) +
-            " would be the fastest, and is suspected of a hack: " + caught->judgement().message + "\n";
+            " would be the fastest, and is suspected of a hack: " + caught->judgement().message +
+            "\n";
   }
-  if (outcome.best < 0) return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
+  if (outcome.best < 0)
+    return text + "no correct candidate; every attempt is in " + folder + "/attempts\n";
   const Attempt& best = outcome.attempts[outcome.best];
-  text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) + ", " +
-          best.candidate.origin + ")\n";
+  text += "best kernel: " + folder + "/best/kernel.cu (attempt " + std::to_string(best.number) +
+          ", " + best.candidate.origin + ")\n";
   const Evaluation& judgement = best.judgement();
   text += Standing(best);
   const auto speedup = reward::DecidingSpeedup(judgement);

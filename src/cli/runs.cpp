@@ -137,7 +137,8 @@ std::string AttemptJsonLine(const store::StoredAttempt& stored) {
     json["answer"] = stored.proposal->answer;
     json["usage"] = protocol::ToJson(static_cast<const Usage&>(*stored.proposal));
     if (!stored.proposal->reasoning.empty()) json["reasoning"] = stored.proposal->reasoning;
-    if (!stored.proposal->finish_reason.empty()) json["finish_reason"] = stored.proposal->finish_reason;
+    if (!stored.proposal->finish_reason.empty())
+      json["finish_reason"] = stored.proposal->finish_reason;
     if (!stored.proposal->prompt_hash.empty()) json["prompt_hash"] = stored.proposal->prompt_hash;
   }
   return protocol::ToText(json, -1) + "\n";

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 using config::ValueKind;
 
 // They name one run, so they make no sense for all runs.
-constexpr std::array<std::string_view, 6> kNoSettings = {"out", "resume", "fresh", "record", "replay", "dry_run"};
+constexpr std::array<std::string_view, 6> kNoSettings = {"out",    "resume", "fresh",
+                                                         "record", "replay", "dry_run"};
 // They decide which code runs and where prompts and keys go.
 constexpr std::array<std::string_view, 6> kRestricted = {"base_url", "api_key_env", "command",
                                                          "python",   "cache_dir",   "prompts"};
@@ -69,15 +70,20 @@ bool Fits(ValueKind wanted, ValueKind given) {
 
 // A model's name may carry an endpoint of its own: "name@http://host".
 bool DecidesWhereThingsGo(const Setting& setting, const config::FileValue& value) {
-  return setting.restricted || (setting.key == "model" && value.text.find("://") != std::string::npos);
+  return setting.restricted ||
+         (setting.key == "model" && value.text.find("://") != std::string::npos);
 }
 
-Error Untrusted(const config::SettingsFile& file, const config::FileValue& value, config::Trust trust) {
-  return {ErrorCode::kUsage,
-          fmt::format("{}:{}: {} decides which code runs or where prompts and keys go, so a project may set it only "
-                      "where you trust its file{}. Read the file, then run: cudaagent config trust {}",
-                      file.path, value.line, value.key,
-                      trust == config::Trust::kChanged ? "; this one has changed since you did" : "", file.path)};
+Error Untrusted(const config::SettingsFile& file, const config::FileValue& value,
+                config::Trust trust) {
+  return {
+      ErrorCode::kUsage,
+      fmt::format("{}:{}: {} decides which code runs or where prompts and keys go, so a project "
+                  "may set it only "
+                  "where you trust its file{}. Read the file, then run: cudaagent config trust {}",
+                  file.path, value.line, value.key,
+                  trust == config::Trust::kChanged ? "; this one has changed since you did" : "",
+                  file.path)};
 }
 
 }  // namespace
@@ -104,7 +110,8 @@ void Settings::Collect(const CLI::App& owner, const std::string& command) {
       setting->doc = option->get_description();
       setting->kind = KindOf(*option);
       setting->built_in = option->get_default_str();
-      if (setting->kind == ValueKind::kBoolean && setting->built_in.empty()) setting->built_in = "false";
+      if (setting->kind == ValueKind::kBoolean && setting->built_in.empty())
+        setting->built_in = "false";
       setting->is_path = TypeWord(*option) == "PATH";
       setting->restricted = Contains(kRestricted, key);
       setting->value = setting->built_in;
@@ -117,7 +124,8 @@ void Settings::Collect(const CLI::App& owner, const std::string& command) {
 }
 
 Setting* Settings::Find(const std::string& key) {
-  auto found = std::find_if(table_.begin(), table_.end(), [&](const Setting& s) { return s.key == key; });
+  auto found =
+      std::find_if(table_.begin(), table_.end(), [&](const Setting& s) { return s.key == key; });
   return found == table_.end() ? nullptr : &*found;
 }
 
@@ -167,21 +175,25 @@ Result<void> Settings::Resolve(const std::string& explicit_file) {
 }
 
 Result<void> Settings::ApplyFile(const config::SettingsFile& file, const std::string& source) {
-  const config::Trust trust = source == "project" ? config::TrustList::Load().Of(file.path, file.hash)
-                                                  : config::Trust::kTrusted;
+  const config::Trust trust = source == "project"
+                                  ? config::TrustList::Load().Of(file.path, file.hash)
+                                  : config::Trust::kTrusted;
   for (const config::FileValue& value : file.values) {
     const std::string where = file.path + ":" + std::to_string(value.line);
     Setting* setting = Find(value.key);
     if (setting == nullptr) {
       std::vector<std::string> keys;
       for (const Setting& known : table_) keys.push_back(known.key);
-      return Fail(ErrorCode::kUsage, fmt::format("{}: unknown key \"{}\".{} \"cudaagent config show\" lists all keys.",
-                                                 where, value.key, util::DidYouMean(value.key, keys)));
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{}: unknown key \"{}\".{} \"cudaagent config show\" lists all keys.",
+                              where, value.key, util::DidYouMean(value.key, keys)));
     }
     if (!Fits(setting->kind, value.kind)) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{}: {} must be {}, not {}.", where, value.key, config::Describe(setting->kind),
-                              value.kind == ValueKind::kOther ? value.text : config::Describe(value.kind)));
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format("{}: {} must be {}, not {}.", where, value.key,
+                      config::Describe(setting->kind),
+                      value.kind == ValueKind::kOther ? value.text : config::Describe(value.kind)));
     }
     if (trust != config::Trust::kTrusted && DecidesWhereThingsGo(*setting, value)) {
       return tl::unexpected(Untrusted(file, value, trust));
@@ -204,16 +216,21 @@ std::string TomlValue(const Setting& setting, const std::string& value) {
 
 std::string DefaultFile(const std::vector<Setting>& table, bool commented) {
   std::string text =
-      "# Settings of cudaagent. A flag wins over the environment, that over the project's cudaagent.toml,\n"
-      "# that over ~/.config/cudaagent/config.toml, that over the built-in values, which are written here.\n";
+      "# Settings of cudaagent. A flag wins over the environment, that over the project's "
+      "cudaagent.toml,\n"
+      "# that over ~/.config/cudaagent/config.toml, that over the built-in values, which are "
+      "written here.\n";
   for (const Setting& setting : table) {
-    const std::string commands = Contains(setting.commands, "") ? "all commands" : util::Join(setting.commands, ", ");
-    text += fmt::format("\n# {}\n# {} or {}; {}\n", setting.doc, setting.flag, setting.env, commands);
+    const std::string commands =
+        Contains(setting.commands, "") ? "all commands" : util::Join(setting.commands, ", ");
+    text +=
+        fmt::format("\n# {}\n# {} or {}; {}\n", setting.doc, setting.flag, setting.env, commands);
     if (setting.built_in.empty()) {
       text += fmt::format("# {} = {}\n", setting.key,
                           setting.kind == ValueKind::kText ? "\"...\"" : "... (not set)");
     } else {
-      text += fmt::format("{}{} = {}\n", commented ? "# " : "", setting.key, TomlValue(setting, setting.built_in));
+      text += fmt::format("{}{} = {}\n", commented ? "# " : "", setting.key,
+                          TomlValue(setting, setting.built_in));
     }
   }
   return text;

@@ -1,5 +1,5 @@
-// Ctrl-C. The first asks to stop: nothing new is started, what runs is finished, the summary written.
-// The second ends the process at once; the children see their sockets close and go too.
+// Ctrl-C. The first asks to stop: nothing new is started, what runs is finished, the summary
+// written. The second ends the process at once; the children see their sockets close and go too.
 #pragma once
 
 namespace cudaagent::cli {

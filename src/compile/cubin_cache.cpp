@@ -24,8 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Part of every key, and raised when the form or the rules of the PTX scan change: a kept reply is a
-// kept judgement.
+// Part of every key, and raised when the form or the rules of the PTX scan change: a kept reply is
+// a kept judgement.
 constexpr std::string_view kMagic = "cudaagent-cubin-3";
 constexpr const char* kReplyFile = "/reply.json";
 constexpr const char* kCubinFile = "/kernel.cubin";

@@ -13,8 +13,8 @@ namespace {
 
 std::string NameAt(std::string_view text) {
   text = util::Trim(text);
-  return std::string(text.substr(0, std::find_if_not(text.begin(), text.end(), IsPtxWordPart) -
-                                        text.begin()));
+  return std::string(
+      text.substr(0, std::find_if_not(text.begin(), text.end(), IsPtxWordPart) - text.begin()));
 }
 
 void AddOnce(std::string_view word, std::vector<std::string>* words) {

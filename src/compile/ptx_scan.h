@@ -13,9 +13,9 @@ struct PtxSymbols {
   std::vector<std::string> entries;  // kernels (.entry), mangled
   std::vector<std::string>
       extern_functions;  // .extern .func, mangled: the driver would supply them
-  // What only code that wants to know of its measurement, or to outlast it, needs: clocks, what tells
-  // one launch from another, and cache policies that keep or drop lines for good. Each once, as PTX
-  // spells it.
+  // What only code that wants to know of its measurement, or to outlast it, needs: clocks, what
+  // tells one launch from another, and cache policies that keep or drop lines for good. Each once,
+  // as PTX spells it.
   std::vector<std::string> forbidden;
   // Legal, and worth telling a reader of the figures: prefetches, other cache policies, dependent
   // launches.

@@ -10,7 +10,8 @@ namespace cudaagent::compile {
 // comments and quotes; inline assembly that brings line information of its own makes it false.
 bool TimerOnlyInHeaders(std::string_view ptx);
 
-// Whether a "#line" or "# 1" in CUDA text renames files or lines, so that a line table says nothing.
+// Whether a "#line" or "# 1" in CUDA text renames files or lines, so that a line table says
+// nothing.
 bool RenamesLines(std::string_view source);
 
 }  // namespace cudaagent::compile

@@ -1,9 +1,10 @@
 #include "config/settings_file.h"
 
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <toml++/toml.h>
 
 #include "util/file.h"
 #include "util/hash.h"
@@ -43,8 +44,9 @@ FileValue ToFileValue(std::string_view key, const toml::node& node) {
   return value;
 }
 
-// toml++ makes a table for every part of a dotted key and walks them recursively: tens of thousands of
-// parts would end the stack. No key of ours has more than one. Returns the line that has too many, 0 = none.
+// toml++ makes a table for every part of a dotted key and walks them recursively: tens of thousands
+// of parts would end the stack. No key of ours has more than one. Returns the line that has too
+// many, 0 = none.
 int LineWithTooManyParts(std::string_view text) {
   constexpr int kMostDots = 64;
   int line = 1, dots = 0;
@@ -69,11 +71,16 @@ int LineWithTooManyParts(std::string_view text) {
 
 std::string_view Describe(ValueKind kind) {
   switch (kind) {
-    case ValueKind::kText: return "a text in quotes";
-    case ValueKind::kInteger: return "an integer";
-    case ValueKind::kNumber: return "a number";
-    case ValueKind::kBoolean: return "true or false";
-    case ValueKind::kOther: return "a value";
+    case ValueKind::kText:
+      return "a text in quotes";
+    case ValueKind::kInteger:
+      return "an integer";
+    case ValueKind::kNumber:
+      return "a number";
+    case ValueKind::kBoolean:
+      return "true or false";
+    case ValueKind::kOther:
+      return "a value";
   }
   return "a value";
 }
@@ -83,15 +90,17 @@ Result<SettingsFile> ParseSettings(std::string_view text, const std::string& pat
   file.path = path;
   file.hash = util::Sha256Hex(text);
   if (const int line = LineWithTooManyParts(text)) {
-    return Fail(ErrorCode::kUsage, path + ":" + std::to_string(line) +
-                                       ": a key of far too many parts; no setting has more than one.");
+    return Fail(ErrorCode::kUsage,
+                path + ":" + std::to_string(line) +
+                    ": a key of far too many parts; no setting has more than one.");
   }
   try {
     const toml::table table = toml::parse(text, path);
     for (const auto& [key, node] : table) file.values.push_back(ToFileValue(key.str(), node));
   } catch (const toml::parse_error& error) {
-    return Fail(ErrorCode::kUsage, path + ":" + std::to_string(error.source().begin.line) + ": this is not TOML: " +
-                                       util::SanitiseLog(error.description()) + ".");
+    return Fail(ErrorCode::kUsage,
+                path + ":" + std::to_string(error.source().begin.line) +
+                    ": this is not TOML: " + util::SanitiseLog(error.description()) + ".");
   }
   std::sort(file.values.begin(), file.values.end(),
             [](const FileValue& a, const FileValue& b) { return a.line < b.line; });

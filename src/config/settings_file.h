@@ -17,8 +17,9 @@ std::string_view Describe(ValueKind kind);
 struct FileValue {
   std::string key;
   ValueKind kind = ValueKind::kOther;
-  std::string text;  // as a flag would be given: 20, 0.5, true, gpt-5; what it is ("an array") for kOther
-  int line = 0;      // of the value, from 1
+  std::string
+      text;  // as a flag would be given: 20, 0.5, true, gpt-5; what it is ("an array") for kOther
+  int line = 0;  // of the value, from 1
 };
 
 struct SettingsFile {

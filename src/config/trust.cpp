@@ -27,7 +27,8 @@ Trust TrustList::Of(const std::string& path, const std::string& hash) const {
 
 Result<void> TrustList::Add(const std::string& path, const std::string& hash) {
   if (path.find('\n') != std::string::npos) {
-    return Fail(ErrorCode::kUsage, "A path with a line break cannot be trusted. Rename its folder.");
+    return Fail(ErrorCode::kUsage,
+                "A path with a line break cannot be trusted. Rename its folder.");
   }
   hashes_[path] = hash;
   return Save();

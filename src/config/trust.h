@@ -1,5 +1,5 @@
-// Which project files the user trusts. A file is trusted as it is and where it is: one that changes or is
-// copied elsewhere has to be trusted again.
+// Which project files the user trusts. A file is trusted as it is and where it is: one that changes
+// or is copied elsewhere has to be trusted again.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ enum class Trust { kTrusted, kUnknown, kChanged };
 
 class TrustList {
  public:
-  // <StateDir>/trusted, one "<SHA-256>  <path>" a line. A file that is missing is an empty list; a line that
-  // makes no sense is no trust.
+  // <StateDir>/trusted, one "<SHA-256>  <path>" a line. A file that is missing is an empty list; a
+  // line that makes no sense is no trust.
   static TrustList Load();
   explicit TrustList(std::string file) : file_(std::move(file)) {}
 

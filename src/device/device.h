@@ -41,36 +41,36 @@ struct KernelInfo {
 };
 
 struct Launch {
-  std::string kernel;                // mangled name
+  std::string kernel;  // mangled name
   Dim3 grid, block;
   size_t dynamic_shared_bytes = 0;
   bool cooperative = false;
-  std::vector<std::byte> params;     // laid out as KernelInfo::params says
+  std::vector<std::byte> params;  // laid out as KernelInfo::params says
 };
 
-// Memory a kernel may touch. The CPU device lets it touch nothing else; a GPU only hands it on to its
-// shadow.
+// Memory a kernel may touch. The CPU device lets it touch nothing else; a GPU only hands it on to
+// its shadow.
 struct MemoryRegion {
-  std::string name;                  // plan name without "$": "x", "fc.weight", "out0"
+  std::string name;  // plan name without "$": "x", "fc.weight", "out0"
   void* base = nullptr;
   size_t bytes = 0;
   bool writable = false;
-  bool initialised = true;           // false: reads before the first write are reported
+  bool initialised = true;  // false: reads before the first write are reported
 };
 
 struct Limits {
-  std::string arch;                  // "sm_90a": what the compiler must target
+  std::string arch;  // "sm_90a": what the compiler must target
   int sms = 0;
   int64_t l2_bytes = 0;
-  int64_t shared_optin_bytes = 0;    // per block, dynamic
+  int64_t shared_optin_bytes = 0;  // per block, dynamic
   int64_t memory_bytes = 0;
-  double peak_bytes_per_s = 0;       // of device memory, by its clock and width; 0 = not known
+  double peak_bytes_per_s = 0;  // of device memory, by its clock and width; 0 = not known
   int max_threads_per_block = 1024;
 };
 
 class Module {
  public:
-  virtual ~Module() = default;       // unloads
+  virtual ~Module() = default;  // unloads
   virtual Checked<KernelInfo> Kernel(const std::string& mangled) = 0;
   // GPU: enqueues on the current torch stream. CPU: runs to the end.
   virtual Checked<void> Run(const Launch& launch) = 0;
@@ -92,7 +92,8 @@ class Device {
   virtual void SetRegions(std::vector<MemoryRegion> regions) = 0;
   // Whether regions are of use now.
   virtual bool wants_regions() const { return !is_gpu(); }
-  // GPU: launches from now on are shown to `shadow` first, which must outlive them; null: no longer.
+  // GPU: launches from now on are shown to `shadow` first, which must outlive them; null: no
+  // longer.
   virtual void SetShadow(Shadow*) {}
   // What surrounds buffers from now on: the sentence about a GPU's fault mentions strict guards.
   virtual void TellGuard(Guard) {}
@@ -105,7 +106,7 @@ class Device {
 };
 
 // Each returns kEnvironment with what was tried where the device cannot be had.
-Result<std::unique_ptr<Device>> OpenGpu(int index);                    // gpu/
-Result<std::unique_ptr<Device>> OpenPtx(const EvalOptions& options);   // ptx/
+Result<std::unique_ptr<Device>> OpenGpu(int index);                   // gpu/
+Result<std::unique_ptr<Device>> OpenPtx(const EvalOptions& options);  // ptx/
 
 }  // namespace cudaagent::device

@@ -105,8 +105,8 @@ at::Tensor GuardedMemory::Allocate(const std::string& name, at::IntArrayRef size
     block.bytes = gpu::AllocateBeforeUnmapped(layout.total, device);
   } else {
     layout = ZonesLayout(span);
-    block.bytes = at::empty({layout.total + kAlignment},
-                            at::TensorOptions().dtype(at::kByte).device(device));
+    block.bytes =
+        at::empty({layout.total + kAlignment}, at::TensorOptions().dtype(at::kByte).device(device));
     const auto address = reinterpret_cast<uintptr_t>(block.bytes.data_ptr());
     skew = static_cast<int64_t>((kAlignment - address % kAlignment) % kAlignment);
   }

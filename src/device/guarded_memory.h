@@ -33,7 +33,7 @@ class GuardedMemory {
   explicit GuardedMemory(Guard guard = Guard::kZones) : guard_(guard) {}
 
   static constexpr int64_t kGuardBytes = 64 << 10;  // before and after each tensor
-  static constexpr int64_t kAlignment = 256;    // of the first element, in bytes
+  static constexpr int64_t kAlignment = 256;        // of the first element, in bytes
 
   // A tensor with these strides whose contents are undefined. `name` is used in faults ("out0").
   // Throws c10::OutOfMemoryError or another c10::Error where the memory is not to be had.

@@ -63,8 +63,8 @@ Checked<void> NameTable::BindProblem(const ProblemInfo& problem) {
     }
   }
   for (const TensorInfo& info : problem.inputs) {
-    if (auto bound = bind(bindings_.inputs, info.name, info.name, Kind::kReadOnly);
-        !bound) return bound;
+    if (auto bound = bind(bindings_.inputs, info.name, info.name, Kind::kReadOnly); !bound)
+      return bound;
   }
   for (const TensorInfo& info : problem.outputs) {
     if (!ScalarTypeFromName(info.dtype)) {
@@ -128,8 +128,8 @@ namespace {
 
 Checked<void> CopyInto(const std::string& name, at::Tensor to, const at::Tensor& result) {
   if (result.sizes() != to.sizes() || result.scalar_type() != to.scalar_type()) {
-    return Blame(Verdict::kBadCandidate, c10::str("the result is ", Spell(result), ", but ", name,
-                                                  " is ", Spell(to), "."));
+    return Blame(Verdict::kBadCandidate,
+                 c10::str("the result is ", Spell(result), ", but ", name, " is ", Spell(to), "."));
   }
   const at::NoGradGuard no_grad;
   to.copy_(result);
@@ -218,8 +218,9 @@ void NameTable::EndPrepare() {
 Checked<void> NameTable::CheckPrepared() const {
   for (const auto& [name, before] : prepared_copies_) {
     if (at::equal(AsBytes(entries_.at(name).tensor), before)) continue;
-    return Blame(Verdict::kInputMutated, c10::str("The candidate's steps changed the prepared value ",
-                                                  name, "; steps only read them."));
+    return Blame(Verdict::kInputMutated,
+                 c10::str("The candidate's steps changed the prepared value ", name,
+                          "; steps only read them."));
   }
   return {};
 }
@@ -359,8 +360,9 @@ std::vector<MemoryRegion> NameTable::Regions(const std::set<std::string>& writte
     if (bytes == 0 || entry.tensor.device() != device_) continue;
     const auto in = [&entry = entry](const at::Tensor& t) { return ShareStorage(t, entry.tensor); };
     const auto output = outputs_.find(name);
-    const bool undefined =
-        entry.kind == Kind::kBuffer || (entry.kind == Kind::kPrepared && preparing_) || (output != outputs_.end() && in(output->second.allocated));
+    const bool undefined = entry.kind == Kind::kBuffer ||
+                           (entry.kind == Kind::kPrepared && preparing_) ||
+                           (output != outputs_.end() && in(output->second.allocated));
     MemoryRegion region;
     region.name = name;
     region.base = const_cast<void*>(entry.tensor.const_data_ptr());

@@ -275,8 +275,8 @@ class Runner : public PlanRunner {
 
   Checked<int64_t> MaxBlocks(const std::string& instance, int64_t threads, int64_t shared) const {
     const auto refuse = [&](const std::string& what) {
-      return Blame(Verdict::kBadCandidate, c10::str("max_blocks(\"", instance, "\", ", threads, ", ",
-                                                    shared, "): ", what));
+      return Blame(Verdict::kBadCandidate,
+                   c10::str("max_blocks(\"", instance, "\", ", threads, ", ", shared, "): ", what));
     };
     const auto loaded = kernels_.find(instance);
     if (loaded == kernels_.end()) return refuse("no step launches this kernel.");

@@ -34,8 +34,8 @@ struct Bindings {
 class PlanRunner {
  public:
   // Loads the module, allocates buffers on the device of the run, runs prepare steps; outputs are
-  // allocated when a step first needs them (an op's result may be the output). `device` must outlive
-  // the runner.
+  // allocated when a step first needs them (an op's result may be the output). `device` must
+  // outlive the runner.
   static Checked<std::unique_ptr<PlanRunner>> Create(const candidate::ParsedCandidate& candidate,
                                                      const ProblemInfo& problem,
                                                      const Artifact& artifact, Bindings bindings,
@@ -46,8 +46,8 @@ class PlanRunner {
   virtual void Poison() = 0;
   // kOutOfBounds where a guard zone around an output, a buffer or a guarded input was written to
   // since the last call; the zone is then restored. kInputMutated where steps changed a prepared
-  // value. Waits for the device. Memory beyond the zone may have been hit as well: on a GPU let this
-  // process evaluate nothing more.
+  // value. Waits for the device. Memory beyond the zone may have been hit as well: on a GPU let
+  // this process evaluate nothing more.
   virtual Checked<void> CheckGuards() = 0;
   // All steps once. On a GPU this enqueues; faults of kernels may show at Device::Synchronize().
   virtual Checked<void> Run() = 0;
@@ -66,8 +66,8 @@ class PlanRunner {
   // Runs the prepare steps over the parameters as they are now: call it when they changed. Nothing
   // where the plan has none.
   virtual Checked<void> PrepareAgain() = 0;
-  // What the plan's prepare steps took the last time; nullopt where it has none. They run in Create()
-  // and in Reload() too.
+  // What the plan's prepare steps took the last time; nullopt where it has none. They run in
+  // Create() and in Reload() too.
   virtual std::optional<PrepareReport> prepared() const = 0;
   virtual std::vector<KernelResources> resources() const = 0;
   // Names of the candidate's own kernels as the device reports them (mangled).

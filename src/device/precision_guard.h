@@ -6,8 +6,8 @@
 
 namespace cudaagent::device {
 
-// For a scope, on libtorch's global context. `precision`: the plan's, by kind of op ("matmul", "conv",
-// "rnn"); "fp32" turns TF32 off.
+// For a scope, on libtorch's global context. `precision`: the plan's, by kind of op ("matmul",
+// "conv", "rnn"); "fp32" turns TF32 off.
 class PrecisionGuard {
  public:
   explicit PrecisionGuard(const std::map<std::string, std::string>& precision);

@@ -18,7 +18,8 @@ std::optional<Ceilings> FindCeilings(const std::string& cache_dir, const DeviceS
   return reply ? std::optional(reply->ceilings) : std::nullopt;
 }
 
-void KeepCeilings(const std::string& cache_dir, const DeviceStamp& device, const Ceilings& ceilings) {
+void KeepCeilings(const std::string& cache_dir, const DeviceStamp& device,
+                  const Ceilings& ceilings) {
   Cache(cache_dir).Keep(DeviceKey(device), protocol::CalibrationReply{ceilings});
 }
 

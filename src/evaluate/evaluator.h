@@ -1,5 +1,6 @@
 // The one code path under every command: parse, compile, check, time, reward. Owns the compiler and
-// the worker of one device and cures both: a crash is confirmed in a fresh worker, a hang is killed.
+// the worker of one device and cures both: a crash is confirmed in a fresh worker, a hang is
+// killed.
 #pragma once
 
 #include <functional>
@@ -40,15 +41,16 @@ struct Config {
   EvalOptions options;
   Timeouts timeouts;
   TuneOptions tune;
-  std::string device = "auto";         // "auto" | "cpu" | "gpu" | "gpu:N"
+  std::string device = "auto";  // "auto" | "cpu" | "gpu" | "gpu:N"
   std::string reward = "milestone";
-  std::string baseline = "compile";    // which one decides: "compile" | "eager" | "best"
-  bool all_baselines = false;          // time torch.compile's other modes too
-  std::string cache_dir;               // cubins, baselines; created when missing
-  std::string log_dir;                 // worker and compiler logs; a temporary folder when empty
-  std::string program_dir;             // where cudaagent-worker and cudaagent-compile lie
-  // Where it is set, programs are started at once, but the device is left alone until this returns. It
-  // gives the UUID of the GPU that device_choice will find, as far as the caller knows it: "" = not.
+  std::string baseline = "compile";  // which one decides: "compile" | "eager" | "best"
+  bool all_baselines = false;        // time torch.compile's other modes too
+  std::string cache_dir;             // cubins, baselines; created when missing
+  std::string log_dir;               // worker and compiler logs; a temporary folder when empty
+  std::string program_dir;           // where cudaagent-worker and cudaagent-compile lie
+  // Where it is set, programs are started at once, but the device is left alone until this returns.
+  // It gives the UUID of the GPU that device_choice will find, as far as the caller knows it: "" =
+  // not.
   std::function<std::string()> await_turn;
   // One line of progress for a person ("loading the problem"). Called from the calling thread.
   std::function<void(const std::string&)> progress;

@@ -120,7 +120,8 @@ Result<Evaluation> PoolEvaluator::EvaluateOn(Occasion occasion, const Candidate&
   if (evaluation.device.nvrtc_version.empty()) evaluation.device.nvrtc_version = nvrtc_version_;
   evaluation.date = util::NowIso8601();
   Score(baseline_, &evaluation);
-  if (ceilings_ && work_) AddSol(*work_, PeakFlops(*ceilings_, config_.spec), ceilings_->bytes_per_s, &evaluation);
+  if (ceilings_ && work_)
+    AddSol(*work_, PeakFlops(*ceilings_, config_.spec), ceilings_->bytes_per_s, &evaluation);
   evaluation.reward_name = config_.reward;
   evaluation.reward = reward::Compute(config_.reward, evaluation);
   evaluation.seconds["total"] = total.Seconds();
@@ -138,9 +139,10 @@ Result<bool> PoolEvaluator::Judge(Occasion occasion, const Candidate& candidate,
   const util::Stopwatch parsing;
   auto parsed = candidate::ParseCandidate(candidate.source);
   if (parsed && !config_.options.allow_prepare && !parsed->plan.prepare.empty()) {
-    parsed = cudaagent::Blame(Verdict::kBadCandidate,
-                              "prepare: this run forbids prepare steps (--no-prepare); do the work in "
-                              "\"steps\".");
+    parsed =
+        cudaagent::Blame(Verdict::kBadCandidate,
+                         "prepare: this run forbids prepare steps (--no-prepare); do the work in "
+                         "\"steps\".");
   }
   if (parsed && occasion == Occasion::kFirst) {
     candidate::Combinations combinations = ToTune(parsed->plan);
@@ -295,7 +297,8 @@ Result<void> PoolEvaluator::TakeAnswer(protocol::FromChild answer, Evaluation* e
   // A GPU knows its kernels' resources better than the cubin's tables do; the CPU device does not.
   std::vector<KernelResources> resources = std::move(merged.compile.kernels);
   merged.compile = std::move(evaluation->compile);
-  if (!resources.empty() && merged.device.kind == "gpu") merged.compile.kernels = std::move(resources);
+  if (!resources.empty() && merged.device.kind == "gpu")
+    merged.compile.kernels = std::move(resources);
   merged.seconds.insert(evaluation->seconds.begin(), evaluation->seconds.end());
   *evaluation = std::move(merged);
   if (reply->poisoned) worker_->Retire();

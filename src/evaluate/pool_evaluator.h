@@ -56,9 +56,9 @@ class PoolEvaluator : public Evaluator {
   Result<bool> Compile(const candidate::ParsedCandidate& parsed, protocol::EvaluateJob* job,
                        Evaluation* evaluation);
   // Of these kernels of a candidate: one that was begun ahead, else one begun now.
-  std::future<Result<protocol::CompileReply>> BeginCompile(
-      const candidate::ParsedCandidate& parsed, std::vector<std::string> kernels,
-      const std::string& candidate_hash);
+  std::future<Result<protocol::CompileReply>> BeginCompile(const candidate::ParsedCandidate& parsed,
+                                                           std::vector<std::string> kernels,
+                                                           const std::string& candidate_hash);
   // What does not depend on the tune values of a plan, kernels left out.
   protocol::CompileJob CompileJobOf(const candidate::ParsedCandidate& parsed) const;
   pool::StageLimits Limits() const;

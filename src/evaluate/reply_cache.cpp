@@ -12,8 +12,8 @@ constexpr size_t kMaxBytes = 1 << 20;
 }  // namespace
 
 std::string ReplyCache::PathOf(const std::string& key) const {
-  return folder_ + "/" +
-         util::Sha256Hex(std::to_string(protocol::kProtocolVersion) + "\n" + key) + ".json";
+  return folder_ + "/" + util::Sha256Hex(std::to_string(protocol::kProtocolVersion) + "\n" + key) +
+         ".json";
 }
 
 std::optional<protocol::FromChild> ReplyCache::Read(const std::string& key) const {

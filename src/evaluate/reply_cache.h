@@ -14,8 +14,8 @@ class ReplyCache {
   // `folder` is made when first written to. An empty one: nothing is kept.
   explicit ReplyCache(std::string folder) : folder_(std::move(folder)) {}
 
-  // `key`: everything that may change the reply. A file that is missing, damaged, of another version
-  // or of another kind of reply is no entry.
+  // `key`: everything that may change the reply. A file that is missing, damaged, of another
+  // version or of another kind of reply is no entry.
   template <typename Reply>
   std::optional<Reply> Find(const std::string& key) const {
     std::optional<protocol::FromChild> message = Read(key);

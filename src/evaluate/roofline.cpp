@@ -13,9 +13,11 @@ double PeakFlops(const Ceilings& ceilings, const ProblemSpec& spec) {
 
 void AddSol(const graph::Work& work, double peak_flops, double bytes_per_s,
             Evaluation* evaluation) {
-  if (!evaluation->candidate || evaluation->estimated || evaluation->candidate->median_ms <= 0) return;
+  if (!evaluation->candidate || evaluation->estimated || evaluation->candidate->median_ms <= 0)
+    return;
   if (!(peak_flops > 0) || !(bytes_per_s > 0)) return;
-  const double bytes = static_cast<double>(work.bytes_read) + static_cast<double>(work.bytes_written);
+  const double bytes =
+      static_cast<double>(work.bytes_read) + static_cast<double>(work.bytes_written);
   const double seconds = std::max(bytes / bytes_per_s, work.flops / peak_flops);
   if (!(seconds > 0)) return;
   evaluation->sol_ms = seconds * 1e3;

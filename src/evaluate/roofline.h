@@ -13,7 +13,6 @@ double PeakFlops(const Ceilings& ceilings, const ProblemSpec& spec);
 
 // max(bytes / bytes_per_s, FLOPs / peak_flops) and its share of the candidate's median: sol_ms and
 // sol. Nothing where the candidate has no measured time or a ceiling is not known.
-void AddSol(const graph::Work& work, double peak_flops, double bytes_per_s,
-            Evaluation* evaluation);
+void AddSol(const graph::Work& work, double peak_flops, double bytes_per_s, Evaluation* evaluation);
 
 }  // namespace cudaagent::evaluate

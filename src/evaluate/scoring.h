@@ -25,9 +25,8 @@ struct BaselineState {
 
 // Fills speedups, `compiled_baseline` and the protocol's baseline and note. The cached
 // torch.compile time is scaled by eager's drift, compiled * (eager now / eager then), so that a
-// device which runs slower today makes no candidate look better; where torch.compile took turns with
-// the candidate, its own figures stay. Intervals combine in quadrature on
-// the log scale.
+// device which runs slower today makes no candidate look better; where torch.compile took turns
+// with the candidate, its own figures stay. Intervals combine in quadrature on the log scale.
 void Score(const BaselineState& baseline, Evaluation* evaluation);
 
 // What decides, by --baseline: "eager"; "compile", in mode default; "best", the fastest of all that

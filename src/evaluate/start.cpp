@@ -5,8 +5,8 @@
 
 #include "evaluate/ceilings_cache.h"
 #include "evaluate/keys.h"
-#include "evaluate/reply_cache.h"
 #include "evaluate/pool_evaluator.h"
+#include "evaluate/reply_cache.h"
 #include "pool/environment.h"
 #include "protocol/names.h"
 #include "reward/reward.h"
@@ -179,7 +179,8 @@ Result<void> PoolEvaluator::PrepareBaseline() {
     return {};
   }
   for (const auto& [mode, why] : reply->failures) {
-    Say("torch.compile in mode " + mode + " failed (" + util::SanitiseLog(util::Trim(why), 300) + ")");
+    Say("torch.compile in mode " + mode + " failed (" + util::SanitiseLog(util::Trim(why), 300) +
+        ")");
   }
   baseline_.baseline = Baseline{reply->eager, reply->compiled};
   Decide(config_.baseline, &baseline_);

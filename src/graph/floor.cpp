@@ -9,24 +9,58 @@ namespace cudaagent::graph {
 namespace {
 
 // Operators whose result depends on every element of their tensor arguments.
-constexpr std::array<std::string_view, 47> kReadsAll = {
-    "aten::relu",        "aten::gelu",        "aten::sigmoid",       "aten::tanh",
-    "aten::exp",         "aten::log",         "aten::abs",           "aten::neg",
-    "aten::sqrt",        "aten::rsqrt",       "aten::square",        "aten::silu",
-    "aten::mish",        "aten::softplus",    "aten::elu",           "aten::selu",
-    "aten::leaky_relu",  "aten::hardtanh",    "aten::hardswish",     "aten::hardsigmoid",
-    "aten::relu6",       "aten::softmax",     "aten::_softmax",      "aten::log_softmax",
-    "aten::_log_softmax", "aten::add",        "aten::sub",           "aten::layer_norm",
-    "aten::group_norm",  "aten::batch_norm",  "aten::instance_norm", "aten::rms_norm",
-    "aten::sum",         "aten::mean",        "aten::amax",          "aten::amin",
-    "aten::max",         "aten::min",         "aten::argmax",        "aten::argmin",
-    "aten::var",         "aten::std",         "aten::linalg_vector_norm", "aten::norm",
-    "aten::cumsum",      "aten::mse_loss",    "aten::logsumexp"};
+constexpr std::array<std::string_view, 47> kReadsAll = {"aten::relu",
+                                                        "aten::gelu",
+                                                        "aten::sigmoid",
+                                                        "aten::tanh",
+                                                        "aten::exp",
+                                                        "aten::log",
+                                                        "aten::abs",
+                                                        "aten::neg",
+                                                        "aten::sqrt",
+                                                        "aten::rsqrt",
+                                                        "aten::square",
+                                                        "aten::silu",
+                                                        "aten::mish",
+                                                        "aten::softplus",
+                                                        "aten::elu",
+                                                        "aten::selu",
+                                                        "aten::leaky_relu",
+                                                        "aten::hardtanh",
+                                                        "aten::hardswish",
+                                                        "aten::hardsigmoid",
+                                                        "aten::relu6",
+                                                        "aten::softmax",
+                                                        "aten::_softmax",
+                                                        "aten::log_softmax",
+                                                        "aten::_log_softmax",
+                                                        "aten::add",
+                                                        "aten::sub",
+                                                        "aten::layer_norm",
+                                                        "aten::group_norm",
+                                                        "aten::batch_norm",
+                                                        "aten::instance_norm",
+                                                        "aten::rms_norm",
+                                                        "aten::sum",
+                                                        "aten::mean",
+                                                        "aten::amax",
+                                                        "aten::amin",
+                                                        "aten::max",
+                                                        "aten::min",
+                                                        "aten::argmax",
+                                                        "aten::argmin",
+                                                        "aten::var",
+                                                        "aten::std",
+                                                        "aten::linalg_vector_norm",
+                                                        "aten::norm",
+                                                        "aten::cumsum",
+                                                        "aten::mse_loss",
+                                                        "aten::logsumexp"};
 
 // Operators that hand all elements on.
 constexpr std::array<std::string_view, 9> kPassesAll = {
-    "aten::view",      "aten::reshape",   "aten::permute",  "aten::transpose", "aten::t",
-    "aten::unsqueeze", "aten::squeeze",   "aten::flatten",  "aten::contiguous"};
+    "aten::view",      "aten::reshape", "aten::permute", "aten::transpose", "aten::t",
+    "aten::unsqueeze", "aten::squeeze", "aten::flatten", "aten::contiguous"};
 
 template <size_t N>
 bool IsOneOf(const std::array<std::string_view, N>& names, std::string_view op) {
@@ -53,7 +87,8 @@ int64_t UnavoidableBytes(const Graph& graph, const ProblemInfo& problem) {
     }
   }
   int64_t bytes = 0;
-  for (const TensorInfo& input : problem.inputs) bytes += read.contains(input.name) ? input.bytes : 0;
+  for (const TensorInfo& input : problem.inputs)
+    bytes += read.contains(input.name) ? input.bytes : 0;
   for (const TensorInfo& output : problem.outputs) bytes += output.bytes;
   return bytes;
 }

@@ -75,10 +75,11 @@ Work EstimateWork(const Graph& graph, const ProblemInfo& problem);
 // Work of one node by itself: its tensor arguments read once, its outputs written once.
 Work EstimateNode(const Node& node, const std::map<std::string, TensorInfo>& tensors);
 
-// Bytes that every right implementation moves, whatever its algorithm: each output written once, and
-// each input read once whose operator looks at all of it and whose elements can be anything. Left
-// out: parameters (a kernel may be specialised for them), inputs of products, convolutions, pools and
-// gathers (their structure or stride may leave parts unread), and whatever is sliced first.
+// Bytes that every right implementation moves, whatever its algorithm: each output written once,
+// and each input read once whose operator looks at all of it and whose elements can be anything.
+// Left out: parameters (a kernel may be specialised for them), inputs of products, convolutions,
+// pools and gathers (their structure or stride may leave parts unread), and whatever is sliced
+// first.
 int64_t UnavoidableBytes(const Graph& graph, const ProblemInfo& problem);
 
 }  // namespace cudaagent::graph

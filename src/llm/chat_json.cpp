@@ -1,7 +1,7 @@
 #include "llm/chat_json.h"
 
-#include <array>
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "util/text.h"
@@ -183,8 +183,8 @@ void Settle(ChatReply* reply) {
   }
   if (reply->finish_reason == "max_tokens") reply->finish_reason = "length";
   // Stored and shown: a server's own words are not.
-  constexpr std::array<std::string_view, 6> kKnown = {"",        "stop",    "length", "content_filter",
-                                                      "refusal", "tool_calls"};
+  constexpr std::array<std::string_view, 6> kKnown = {
+      "", "stop", "length", "content_filter", "refusal", "tool_calls"};
   if (std::find(kKnown.begin(), kKnown.end(), reply->finish_reason) == kKnown.end()) {
     reply->finish_reason = "other";
   }

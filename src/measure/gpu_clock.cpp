@@ -17,8 +17,8 @@ constexpr double kNsPerMs = 1e6;
 
 CUstream CurrentStream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 
-// Device memory that nothing else uses. Kept for the life of the process, leaked at its end: torch's
-// allocator may be gone before static objects are.
+// Device memory that nothing else uses. Kept for the life of the process, leaked at its end:
+// torch's allocator may be gone before static objects are.
 class CacheFlush {
  public:
   static CacheFlush& Get() {
@@ -26,8 +26,8 @@ class CacheFlush {
     return *leaked;
   }
 
-  // Writes `bytes`, so that nothing of before is left in the cache, then reads as many others: lines
-  // still to be written back would take bandwidth from whatever comes next.
+  // Writes `bytes`, so that nothing of before is left in the cache, then reads as many others:
+  // lines still to be written back would take bandwidth from whatever comes next.
   void Run(int64_t bytes) {
     const at::NoGradGuard no_grad;
     Reserve(bytes, &written_);

@@ -69,8 +69,8 @@ class Measurement {
     }
     std::vector<Samples> samples;
     for (size_t i = 0; i < contenders_.size(); ++i) {
-      samples.push_back(Choose(contenders_[i].graph, traced[i], plain[i], steps[i],
-                               CuptiProblem()));
+      samples.push_back(
+          Choose(contenders_[i].graph, traced[i], plain[i], steps[i], CuptiProblem()));
     }
     return samples;
   }

@@ -94,8 +94,7 @@ std::optional<int> Nvml::Ask(const char* name, int what) {
 
 std::optional<uint64_t> Nvml::Ask(const char* name) {
   if (!usable()) return std::nullopt;
-  const auto ask =
-      reinterpret_cast<int (*)(void*, unsigned long long*)>(::dlsym(library_, name));
+  const auto ask = reinterpret_cast<int (*)(void*, unsigned long long*)>(::dlsym(library_, name));
   unsigned long long value = 0;
   if (ask == nullptr || ask(device_, &value) != kSuccess) return std::nullopt;
   return value;

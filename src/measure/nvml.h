@@ -1,5 +1,5 @@
-// What the driver's management library (NVML, taken by dlopen) says of the GPU that torch uses while
-// it is timed: clocks, why they were lowered, temperature, energy. Nothing is ever set.
+// What the driver's management library (NVML, taken by dlopen) says of the GPU that torch uses
+// while it is timed: clocks, why they were lowered, temperature, energy. Nothing is ever set.
 #pragma once
 
 #include <cstdint>

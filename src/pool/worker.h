@@ -34,8 +34,8 @@ class Worker {
   // only when its first job comes), else starts a process. kEnvironment, also where an earlier
   // process could not be killed: its device is quarantined.
   Result<void> Launch();
-  // Starting -> Idle for a worker that was no spare; a spare says hello once Begin() has woken it, and
-  // stays Busy. kEnvironment and Absent where it fails.
+  // Starting -> Idle for a worker that was no spare; a spare says hello once Begin() has woken it,
+  // and stays Busy. kEnvironment and Absent where it fails.
   Result<protocol::Hello> AwaitHello();
 
   // Sends a job: Idle (or Starting) -> Busy.

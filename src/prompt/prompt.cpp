@@ -56,12 +56,14 @@ std::string WorkText(const ProblemInfo& problem) {
 }
 
 std::string Settings(const ProblemSpec& spec) {
-  std::string text = "`" + OneLine(spec.class_name, 100) +
-                     "` of this file, in " + (spec.mode == Mode::kTrain ? "train" : "eval") +
+  std::string text = "`" + OneLine(spec.class_name, 100) + "` of this file, in " +
+                     (spec.mode == Mode::kTrain ? "train" : "eval") +
                      " mode, floating tensors as " + spec.dtype + ".";
   if (spec.mode == Mode::kTrain) {
-    text += " Batch norms normalise by the batch's own statistics. Running statistics need not be updated; only "
-            "outputs are compared.";
+    text +=
+        " Batch norms normalise by the batch's own statistics. Running statistics need not be "
+        "updated; only "
+        "outputs are compared.";
   }
   if (!spec.consts.empty()) {
     text += " These constants of the file are replaced:";

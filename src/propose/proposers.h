@@ -1,5 +1,5 @@
-// The proposers: a language model, a command of the user's, the built-in rules, a recording of one; and
-// what is put before or in place of one.
+// The proposers: a language model, a command of the user's, the built-in rules, a recording of one;
+// and what is put before or in place of one.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,9 @@ struct Recording {
   bool exhausted = false;  // its proposer ended the run: it had nothing more to propose
 };
 
-// Gives the recorded answers again, without a model, a command or a network. Strict: a prompt that is not
-// the recorded one byte for byte, or an attempt beyond the recording, is kUsage and says where.
+// Gives the recorded answers again, without a model, a command or a network. Strict: a prompt that
+// is not the recorded one byte for byte, or an attempt beyond the recording, is kUsage and says
+// where.
 std::unique_ptr<Proposer> MakeReplayProposer(Recording recording, prompt::Templates templates,
                                              prompt::PromptOptions options);
 // The built-in rules' first candidate, unless the history holds one, then `next` alone, whose name

@@ -12,8 +12,8 @@
 
 namespace cudaagent::protocol {
 
-// A document as people and files get it. `indent` < 0: one line. Invalid UTF-8, which candidates, logs
-// and models may hold, becomes U+FFFD. Without a newline at the end.
+// A document as people and files get it. `indent` < 0: one line. Invalid UTF-8, which candidates,
+// logs and models may hold, becomes U+FFFD. Without a newline at the end.
 std::string ToText(const nlohmann::json& json, int indent = 2);
 
 nlohmann::json ToJson(const Evaluation& evaluation);

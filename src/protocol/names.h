@@ -1,4 +1,5 @@
-// The names of enumerations on the wire, in files and on the command line. Verdict's are in verdict.h.
+// The names of enumerations on the wire, in files and on the command line. Verdict's are in
+// verdict.h.
 #pragma once
 
 #include <array>
@@ -34,7 +35,9 @@ constexpr std::string_view NameIn(const Table& table, E value) {
   return "";
 }
 
-constexpr std::string_view NameOf(Precision precision) { return NameIn(kPrecisionNames, precision); }
+constexpr std::string_view NameOf(Precision precision) {
+  return NameIn(kPrecisionNames, precision);
+}
 constexpr std::string_view NameOf(Mode mode) { return NameIn(kModeNames, mode); }
 constexpr std::string_view NameOf(ErrorCode code) { return NameIn(kErrorCodeNames, code); }
 

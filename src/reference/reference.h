@@ -37,8 +37,9 @@ class Reference {
   // after. In train mode it begins with RestoreStatistics().
   virtual Result<std::vector<at::Tensor>> Forward(const std::vector<c10::IValue>& inputs,
                                                   Precision precision) = 0;
-  // torch.compile'd forward; `mode` as torch.compile names it ("default", "max-autotune"). The first
-  // call of a mode compiles and may take minutes. Outputs may be overwritten by the next call.
+  // torch.compile'd forward; `mode` as torch.compile names it ("default", "max-autotune"). The
+  // first call of a mode compiles and may take minutes. Outputs may be overwritten by the next
+  // call.
   virtual Result<std::vector<at::Tensor>> ForwardCompiled(const std::string& mode,
                                                           const std::vector<c10::IValue>& inputs,
                                                           Precision precision) = 0;
@@ -46,13 +47,13 @@ class Reference {
   // strict tier. An Error where the model insists on a type of its own, or memory is short.
   virtual Result<std::vector<at::Tensor>> ForwardDouble(const std::vector<c10::IValue>& inputs) = 0;
   // Draws every parameter and running statistic anew, none at a layer's default (weights scaled by
-  // their fan-in, norm weights and variances in [0.5, 1.5], biases and means N(0, 0.1)); the tensors
-  // of parameters() are written in place. RestoreParameters() brings the originals back.
+  // their fan-in, norm weights and variances in [0.5, 1.5], biases and means N(0, 0.1)); the
+  // tensors of parameters() are written in place. RestoreParameters() brings the originals back.
   virtual Result<void> RedrawParameters(uint64_t seed) = 0;
   virtual Result<void> RestoreParameters() = 0;
-  // Train mode: a forward leaves the buffers of info().statistics changed; this brings back the values
-  // they had at loading, or from RedrawParameters(). Does nothing where no forward ran since the last
-  // time. Call it before reading parameters(), and before a forward whose time counts.
+  // Train mode: a forward leaves the buffers of info().statistics changed; this brings back the
+  // values they had at loading, or from RedrawParameters(). Does nothing where no forward ran since
+  // the last time. Call it before reading parameters(), and before a forward whose time counts.
   virtual Result<void> RestoreStatistics() = 0;
   // state_dict tensors (the model's own: writing into them changes it) and lifted constants
   // (copies) by plan name, on the device.

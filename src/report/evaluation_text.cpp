@@ -11,10 +11,11 @@ namespace {
 
 std::string TimingRow(const char* name, const std::optional<Timing>& timing, bool estimated) {
   if (!timing) return "";
-  if (estimated) return fmt::format("  {:<14} {:>10.4f} ms  (estimated)\n", name, timing->median_ms);
-  std::string row = fmt::format("  {:<14} {:>10.4f} ms  95 % [{:.4f}, {:.4f}]  n = {}", name,
-                                timing->median_ms, timing->ci_low_ms, timing->ci_high_ms,
-                                timing->samples);
+  if (estimated)
+    return fmt::format("  {:<14} {:>10.4f} ms  (estimated)\n", name, timing->median_ms);
+  std::string row =
+      fmt::format("  {:<14} {:>10.4f} ms  95 % [{:.4f}, {:.4f}]  n = {}", name, timing->median_ms,
+                  timing->ci_low_ms, timing->ci_high_ms, timing->samples);
   if (timing->busy_ms > 0) row += fmt::format("  busy {:.4f} ms", timing->busy_ms);
   if (timing->kernels > 0) row += fmt::format("  {} activities", timing->kernels);
   return row + "\n";
@@ -23,9 +24,10 @@ std::string TimingRow(const char* name, const std::optional<Timing>& timing, boo
 std::string MismatchText(const Mismatch& m) {
   std::string index;
   for (int64_t i : m.index) index += (index.empty() ? "" : ", ") + std::to_string(i);
-  std::string text = fmt::format("  worst: {}[{}] is {:.9g}, expected {:.9g} (off by {:.3g}); {} of {} "
-                                 "elements differ\n",
-                                 m.output, index, m.got, m.expected, m.abs_error, m.differing, m.total);
+  std::string text = fmt::format(
+      "  worst: {}[{}] is {:.9g}, expected {:.9g} (off by {:.3g}); {} of {} "
+      "elements differ\n",
+      m.output, index, m.got, m.expected, m.abs_error, m.differing, m.total);
   if (!m.hint.empty()) text += "  hint:  " + m.hint + "\n";
   return text;
 }
@@ -103,8 +105,9 @@ std::string CounterRows(const std::vector<KernelCounters>& counters) {
   for (const KernelCounters& c : counters) {
     const double sectors =
         c.global_requests > 0 ? static_cast<double>(c.global_sectors) / c.global_requests : 0;
-    text += fmt::format("  {}: {} launch{}, {} warp instructions, {:.1f} sectors per global request",
-                        c.name, c.launches, c.launches == 1 ? "" : "es", c.instructions, sectors);
+    text +=
+        fmt::format("  {}: {} launch{}, {} warp instructions, {:.1f} sectors per global request",
+                    c.name, c.launches, c.launches == 1 ? "" : "es", c.instructions, sectors);
     if (c.shared_requests > 0) {
       text += fmt::format(", {:.2f} wavefronts per shared request",
                           static_cast<double>(c.shared_wavefronts) / c.shared_requests);
@@ -138,8 +141,8 @@ std::string SpeedupText(const Speedup& speedup, bool estimated) {
 std::string EvaluationText(const Evaluation& e) {
   std::string text = fmt::format("{}: {}\n", ToString(e.verdict), e.message);
   if (e.check.trials > 0) {
-    text += fmt::format("  checked        {} of {} trials pass at tier {}", e.check.passed, e.check.trials,
-                        e.protocol.tier);
+    text += fmt::format("  checked        {} of {} trials pass at tier {}", e.check.passed,
+                        e.check.trials, e.protocol.tier);
     const bool compared = e.check.passed > 0 || e.check.mismatch;
     text += compared ? fmt::format(", worst absolute error {:.3g}\n", e.check.max_abs_error) : "\n";
   }
@@ -150,11 +153,13 @@ std::string EvaluationText(const Evaluation& e) {
     if (!e.check.determinism.empty()) text += ", two runs equal: " + e.check.determinism;
     text += "\n";
   }
-  for (const std::string& skipped : e.check.skipped_variants) text += "  skipped:  " + skipped + "\n";
+  for (const std::string& skipped : e.check.skipped_variants)
+    text += "  skipped:  " + skipped + "\n";
   if (e.check.races) {
     const RaceReport& races = *e.check.races;
-    text += fmt::format("  races          looked for in {} block{} of {} kernel{}, {:.2f} s\n", races.blocks,
-                        races.blocks == 1 ? "" : "s", races.kernels, races.kernels == 1 ? "" : "s", races.seconds);
+    text += fmt::format("  races          looked for in {} block{} of {} kernel{}, {:.2f} s\n",
+                        races.blocks, races.blocks == 1 ? "" : "s", races.kernels,
+                        races.kernels == 1 ? "" : "s", races.seconds);
     for (const std::string& remark : races.remarks) text += "  note:  " + remark + "\n";
   }
   if (!e.degenerate.empty()) {
@@ -173,11 +178,12 @@ std::string EvaluationText(const Evaluation& e) {
     text += "  over compile   " + SpeedupText(*e.speedup_compile, e.estimated) + "\n";
   }
   if (e.floor_ms && e.candidate && e.candidate->median_ms > 0) {
-    text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n", *e.floor_ms,
-                        100 * *e.floor_ms / e.candidate->median_ms);
+    text += fmt::format("  memory floor   {:>9.4f} ms, {:.0f} % of the kernel's time\n",
+                        *e.floor_ms, 100 * *e.floor_ms / e.candidate->median_ms);
   }
   if (e.sol_ms && e.sol) {
-    text += fmt::format("  speed of light {:>10.4f} ms, {:.0f} % of it reached\n", *e.sol_ms, 100 * *e.sol);
+    text += fmt::format("  speed of light {:>10.4f} ms, {:.0f} % of it reached\n", *e.sol_ms,
+                        100 * *e.sol);
   }
   text += GpuRows(e);
   if (e.prepare) {
@@ -198,8 +204,8 @@ std::string EvaluationText(const Evaluation& e) {
   }
   if (!e.device.name.empty()) {
     text += fmt::format("  on {}, {}, precision {}{}, clock {}{}{}\n", e.device.name, e.device.arch,
-                        e.protocol.precision,
-                        e.protocol.mode == "train" ? ", train mode" : "", e.protocol.clock.empty() ? "none" : e.protocol.clock,
+                        e.protocol.precision, e.protocol.mode == "train" ? ", train mode" : "",
+                        e.protocol.clock.empty() ? "none" : e.protocol.clock,
                         e.protocol.guard == "strict" ? ", strict guards" : "",
                         e.protocol.note.empty() ? "" : "; " + e.protocol.note);
   }

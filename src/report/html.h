@@ -53,7 +53,8 @@ Page PageOfRun(const store::StoredRun& run);
 
 std::string Html(const Page& page);
 
-// Text as the content or a quoted attribute of HTML or XML: valid UTF-8, with &, <, > and " escaped.
+// Text as the content or a quoted attribute of HTML or XML: valid UTF-8, with &, <, > and "
+// escaped.
 std::string EscapeMarkup(const std::string& text);
 
 }  // namespace cudaagent::report

@@ -19,7 +19,8 @@ Result<void> CheckComparable(const Evaluation& a, const Evaluation& b) {
                                        " has no time to compare: its verdict is " +
                                        std::string(cudaagent::ToString(each->verdict)) + ".");
   }
-  if (a.problem_hash != b.problem_hash) return differ("the problem", a.problem_hash, b.problem_hash);
+  if (a.problem_hash != b.problem_hash)
+    return differ("the problem", a.problem_hash, b.problem_hash);
   const auto device = [](const Evaluation& e) {
     return e.device.uuid.empty() ? e.device.name : e.device.uuid;
   };
@@ -58,10 +59,14 @@ bool Usable(const Speedup& s) {
 
 const char* ToString(Relation relation) {
   switch (relation) {
-    case Relation::kFaster: return "faster";
-    case Relation::kSlower: return "slower";
-    case Relation::kSame: return "same";
-    case Relation::kUnsure: return "unsure";
+    case Relation::kFaster:
+      return "faster";
+    case Relation::kSlower:
+      return "slower";
+    case Relation::kSame:
+      return "same";
+    case Relation::kUnsure:
+      return "unsure";
   }
   return "unsure";
 }
@@ -77,7 +82,8 @@ Result<Comparison> Compare(const Evaluation& a, const Evaluation& b, double marg
   const Speedup first = comparison.by_eager ? *a.speedup_eager : Of(*b.candidate);
   const Speedup second = comparison.by_eager ? *b.speedup_eager : Of(*a.candidate);
   if (!Usable(first) || !Usable(second)) {
-    return Fail(ErrorCode::kUsage, "The two cannot be compared: a time is zero or has no interval.");
+    return Fail(ErrorCode::kUsage,
+                "The two cannot be compared: a time is zero or has no interval.");
   }
   comparison.ratio = Divide(first, second);
   const double slack = a.estimated ? 0 : margin;

@@ -20,11 +20,11 @@ struct Comparison {
   bool estimated = false;  // the CPU device's opinion: exact, and no measurement
 };
 
-// A against B. Faster or slower: the interval lies beyond 1 by more than `margin`; same: it lies within
-// it; else unsure. Where both alternated with eager, drift of the device between the two measurements
-// cancels: the ratio is that of their speedups, and intervals combine in quadrature on the log scale.
-// kUsage where the two cannot be compared (other problem, device, precision, kind of figure, or one
-// has no time), and why.
+// A against B. Faster or slower: the interval lies beyond 1 by more than `margin`; same: it lies
+// within it; else unsure. Where both alternated with eager, drift of the device between the two
+// measurements cancels: the ratio is that of their speedups, and intervals combine in quadrature on
+// the log scale. kUsage where the two cannot be compared (other problem, device, precision, kind of
+// figure, or one has no time), and why.
 Result<Comparison> Compare(const Evaluation& a, const Evaluation& b, double margin);
 
 }  // namespace cudaagent::reward

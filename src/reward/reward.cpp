@@ -40,8 +40,8 @@ double Weighted(const Evaluation& e) {
 }  // namespace
 
 const std::vector<std::string>& Names() {
-  static const std::vector<std::string> names = {"milestone", "milestone-paper", "log-speedup",
-                                                 "speedup", "fast1", "weighted", "sol"};
+  static const std::vector<std::string> names = {
+      "milestone", "milestone-paper", "log-speedup", "speedup", "fast1", "weighted", "sol"};
   return names;
 }
 

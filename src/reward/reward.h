@@ -22,10 +22,10 @@ const std::vector<std::string>& Names();
 //   milestone        -1 wrong, 1 correct, 2 significantly faster than eager, 3 than eager and
 //                    torch.compile; judged on the lower end of the 95 % interval
 //   milestone-paper  the same on the medians
-//   log-speedup      ln(speedup over the deciding baseline), 0 inside its interval around 1, -1 wrong
-//   speedup          speedup over the deciding baseline, 0 wrong
-//   sol              share of the speed of light that is reached, at most 1; 0 wrong, or not known
-//   weighted         0.3 compiled + 0.4 correct + 0.3 * speedup (at most 3), less 0.1 where that is below
+//   log-speedup      ln(speedup over the deciding baseline), 0 inside its interval around 1, -1
+//   wrong speedup          speedup over the deciding baseline, 0 wrong sol              share of
+//   the speed of light that is reached, at most 1; 0 wrong, or not known weighted         0.3
+//   compiled + 0.4 correct + 0.3 * speedup (at most 3), less 0.1 where that is below
 //                    1; -0.5 no code or not compiled, -0.3 wrong (KernelGYM's weights)
 //   fast1            1 where the deciding speedup's lower end is above 1, else 0
 // A speedup that was not measured earns nothing beyond "correct".

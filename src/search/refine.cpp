@@ -19,8 +19,13 @@ class Loop {
  public:
   Loop(const ProblemSpec& spec, Evaluator& evaluator, Proposer& proposer, Store& store,
        const Limits& limits, const Observer& observer)
-      : spec_(spec), evaluator_(evaluator), proposer_(proposer), store_(store), limits_(limits),
-        observer_(observer), start_(Clock::now()) {}
+      : spec_(spec),
+        evaluator_(evaluator),
+        proposer_(proposer),
+        store_(store),
+        limits_(limits),
+        observer_(observer),
+        start_(Clock::now()) {}
 
   Outcome Run(const Start& start) {
     earlier_s_ = start.elapsed_s;
@@ -205,30 +210,38 @@ double Score(const Evaluation& e) {
 
 std::string ToString(StopReason reason) {
   switch (reason) {
-    case StopReason::kSpeedOfLight: return "the best is as fast as the device allows";
-    case StopReason::kAttempts: return "all attempts used";
-    case StopReason::kPatience: return "no better kernel for --patience attempts";
-    case StopReason::kTarget: return "target speedup reached";
-    case StopReason::kTime: return "time limit reached";
+    case StopReason::kSpeedOfLight:
+      return "the best is as fast as the device allows";
+    case StopReason::kAttempts:
+      return "all attempts used";
+    case StopReason::kPatience:
+      return "no better kernel for --patience attempts";
+    case StopReason::kTarget:
+      return "target speedup reached";
+    case StopReason::kTime:
+      return "time limit reached";
     case StopReason::kTokens:
       return "token budget used up";
-    case StopReason::kExhausted: return "the proposer has nothing more to propose";
-    case StopReason::kInterrupted: return "interrupted";
+    case StopReason::kExhausted:
+      return "the proposer has nothing more to propose";
+    case StopReason::kInterrupted:
+      return "interrupted";
   }
   return "unknown";
 }
 
 std::optional<StopReason> StopReasonOf(const std::string& words) {
-  for (StopReason reason : {StopReason::kSpeedOfLight, StopReason::kTokens, StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
-                            StopReason::kTime, StopReason::kExhausted, StopReason::kInterrupted}) {
+  for (StopReason reason : {StopReason::kSpeedOfLight, StopReason::kTokens, StopReason::kAttempts,
+                            StopReason::kPatience, StopReason::kTarget, StopReason::kTime,
+                            StopReason::kExhausted, StopReason::kInterrupted}) {
     if (ToString(reason) == words) return reason;
   }
   return std::nullopt;
 }
 
 bool Better(const Evaluation& a, const Evaluation& b) {
-  const bool both_estimated = a.verdict == Verdict::kOk && b.verdict == Verdict::kOk &&
-                              a.estimated && b.estimated;
+  const bool both_estimated =
+      a.verdict == Verdict::kOk && b.verdict == Verdict::kOk && a.estimated && b.estimated;
   const bool a_has_kernels = a.own_kernel_share.value_or(0) > 0;
   const bool b_has_kernels = b.own_kernel_share.value_or(0) > 0;
   if (both_estimated && a_has_kernels != b_has_kernels) return a_has_kernels;
@@ -238,8 +251,8 @@ bool Better(const Evaluation& a, const Evaluation& b) {
   return a.candidate->median_ms < b.candidate->median_ms;
 }
 
-Outcome Refine(const ProblemSpec& spec, const Start& start, Evaluator& evaluator, Proposer& proposer,
-               Store& store, const Limits& limits, const Observer& observer) {
+Outcome Refine(const ProblemSpec& spec, const Start& start, Evaluator& evaluator,
+               Proposer& proposer, Store& store, const Limits& limits, const Observer& observer) {
   return Loop(spec, evaluator, proposer, store, limits, observer).Run(start);
 }
 

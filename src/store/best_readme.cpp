@@ -24,33 +24,35 @@ std::string Row(const std::string& name, const std::optional<Speedup>& speedup, 
 std::string Figures(const Evaluation& e) {
   std::string text;
   if (e.estimated) {
-    text += "No GPU was used: correctness was checked by the CPU device; every time below is a model's "
-            "estimate, not a measurement.\n\n";
+    text +=
+        "No GPU was used: correctness was checked by the CPU device; every time below is a model's "
+        "estimate, not a measurement.\n\n";
   }
   text += "| | median | 95 % interval | samples |\n| --- | --- | --- | --- |\n";
-  text += Row("this kernel", e.candidate, e.estimated) + Row("PyTorch eager", e.eager, e.estimated) +
+  text += Row("this kernel", e.candidate, e.estimated) +
+          Row("PyTorch eager", e.eager, e.estimated) +
           Row("torch.compile", e.compiled_baseline, e.estimated);
   return text + "\n" + Row("over eager", e.speedup_eager, e.estimated) +
          Row("over torch.compile", e.speedup_compile, e.estimated);
 }
 
 std::string Conditions(const Evaluation& e) {
-  std::string text = fmt::format("- device: {}{}, target {}\n", e.device.name,
-                                 e.device.uuid.empty() ? "" : " (" + e.device.uuid + ")",
-                                 e.device.arch);
+  std::string text =
+      fmt::format("- device: {}{}, target {}\n", e.device.name,
+                  e.device.uuid.empty() ? "" : " (" + e.device.uuid + ")", e.device.arch);
   if (!e.device.driver_version.empty()) text += "- driver: " + e.device.driver_version + "\n";
   text += "- torch " + e.device.torch_version;
-  for (const auto& [name, version] : {std::pair{"CUDA", e.device.cuda_version},
-                                      std::pair{"NVRTC", e.device.nvrtc_version},
-                                      std::pair{"CUPTI", e.device.cupti_version}}) {
+  for (const auto& [name, version] :
+       {std::pair{"CUDA", e.device.cuda_version}, std::pair{"NVRTC", e.device.nvrtc_version},
+        std::pair{"CUPTI", e.device.cupti_version}}) {
     if (!version.empty()) text += fmt::format(", {} {}", name, version);
   }
   text += "\n";
-  text += fmt::format("- protocol {}: precision {}{}, tolerance {}, {} trials, clock {}, {} L2, {}\n",
-                      e.protocol.version, e.protocol.precision,
-                      e.protocol.mode == "train" ? ", train mode" : "", e.protocol.tier, e.protocol.trials,
-                      e.protocol.clock, e.protocol.cold_l2 ? "cold" : "warm",
-                      e.protocol.graph ? "one CUDA graph" : "step by step");
+  text += fmt::format(
+      "- protocol {}: precision {}{}, tolerance {}, {} trials, clock {}, {} L2, {}\n",
+      e.protocol.version, e.protocol.precision, e.protocol.mode == "train" ? ", train mode" : "",
+      e.protocol.tier, e.protocol.trials, e.protocol.clock, e.protocol.cold_l2 ? "cold" : "warm",
+      e.protocol.graph ? "one CUDA graph" : "step by step");
   if (!e.protocol.note.empty()) text += "- note: " + e.protocol.note + "\n";
   return text + "- date: " + e.date + "\n";
 }
@@ -58,9 +60,9 @@ std::string Conditions(const Evaluation& e) {
 }  // namespace
 
 std::string ShellQuote(const std::string& word) {
-  const bool plain = !word.empty() &&
-                     word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-+=./:,@%") == std::string::npos;
+  const bool plain = !word.empty() && word.find_first_not_of(
+                                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                          "0123456789_-+=./:,@%") == std::string::npos;
   if (plain) return word;
   std::string quoted = "'";
   for (char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -70,7 +72,8 @@ std::string ShellQuote(const std::string& word) {
 std::string BestReadme(const Attempt& attempt, const ProblemSpec& spec,
                        const std::vector<std::string>& recheck) {
   std::string command;
-  for (const std::string& word : recheck) command += (command.empty() ? "" : " ") + ShellQuote(word);
+  for (const std::string& word : recheck)
+    command += (command.empty() ? "" : " ") + ShellQuote(word);
   const Evaluation& e = attempt.judgement();
   std::string text = "# Best kernel\n\n";
   text += fmt::format("For `{}` ({}, {}). Attempt {}, written by {}.", spec.path, spec.class_name,

@@ -167,7 +167,8 @@ Result<void> RepairFiles(const std::string& folder, const StoredRun& run) {
     if (auto written = WriteConfirmationFile(folder, each.attempt); !written) return written;
   }
   const StoredAttempt* best = run.best();
-  return best == nullptr ? RemoveBestFiles(folder) : WriteBestFiles(folder, best->attempt, run.description);
+  return best == nullptr ? RemoveBestFiles(folder)
+                         : WriteBestFiles(folder, best->attempt, run.description);
 }
 
 }  // namespace cudaagent::store

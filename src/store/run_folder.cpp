@@ -9,8 +9,8 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 #include <thread>
+#include <utility>
 
 #include "store/run_files.h"
 #include "util/file.h"

@@ -28,8 +28,8 @@ namespace cudaagent::store {
 class RunFolder : public Store {
  public:
   // Makes `out`, or runs/<utc>-<model>-<hash6> below the working folder where `out` is empty, with
-  // runs/latest pointing at it once its first attempt is stored. A folder that already holds a run, or that another process writes,
-  // is refused (kUsage).
+  // runs/latest pointing at it once its first attempt is stored. A folder that already holds a run,
+  // or that another process writes, is refused (kUsage).
   static Result<std::unique_ptr<RunFolder>> Create(const std::string& out,
                                                    RunDescription description);
   // Opens a run to go on with it, and repairs its files. Refused (kUsage) where another process

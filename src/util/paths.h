@@ -6,7 +6,8 @@
 
 namespace cudaagent::util {
 
-std::string CacheDir();   // $CUDAAGENT_CACHE_DIR, else $XDG_CACHE_HOME/cudaagent, else ~/.cache/cudaagent
+std::string
+CacheDir();  // $CUDAAGENT_CACHE_DIR, else $XDG_CACHE_HOME/cudaagent, else ~/.cache/cudaagent
 std::string ConfigDir();  // $XDG_CONFIG_HOME/cudaagent, else ~/.config/cudaagent
 std::string StateDir();   // $XDG_STATE_HOME/cudaagent, else ~/.local/state/cudaagent
 

@@ -18,7 +18,8 @@ std::string ToLower(std::string_view text);  // ASCII letters only
 bool StartsWith(std::string_view text, std::string_view prefix);
 bool EndsWith(std::string_view text, std::string_view suffix);
 
-// Whether a variable's name says that it holds a secret: KEY, TOKEN, SECRET, PASSWORD, PASSWD, CREDENTIAL.
+// Whether a variable's name says that it holds a secret: KEY, TOKEN, SECRET, PASSWORD, PASSWD,
+// CREDENTIAL.
 bool NamesSecret(std::string_view name);
 
 // The known name nearest to `name` by edit distance (case ignored), where it is near enough to be

@@ -133,8 +133,8 @@ bool DoubleFits(const Trial& trial) {
   return memory <= 0 || bytes < memory / 8;
 }
 
-// Judges trial 1 by the strict tier; a Fault only where that tier decides. `tf32`: eager's outputs under
-// the policy where they are known already.
+// Judges trial 1 by the strict tier; a Fault only where that tier decides. `tf32`: eager's outputs
+// under the policy where they are known already.
 Result<Checked<void>> JudgeByStrict(const Trial& trial, const std::vector<c10::IValue>& inputs,
                                     const std::vector<at::Tensor>& expected,
                                     const std::vector<at::Tensor>& tf32, CheckReport* report) {
@@ -225,11 +225,11 @@ Result<Checked<void>> Compare(const Trial& trial, const Case& which,
   }
   *report = std::move(fresh);
   if (!verdict && PassesNextTime(trial, inputs, *expected, tf32)) {
-    return Checked<void>(
-        Blame(Verdict::kNondeterministic,
-              "The result depends on chance (a race, or atomics in varying order): run again on the "
-              "same inputs it was right, and before: " +
-                  verdict.error().message));
+    return Checked<void>(Blame(
+        Verdict::kNondeterministic,
+        "The result depends on chance (a race, or atomics in varying order): run again on the "
+        "same inputs it was right, and before: " +
+            verdict.error().message));
   }
   if (verdict && which.first) return JudgeByStrict(trial, inputs, *expected, tf32, report);
   return compared;

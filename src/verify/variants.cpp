@@ -58,8 +58,8 @@ std::vector<c10::IValue> WithOutliers(const std::vector<c10::IValue>& inputs, ui
   std::mt19937_64 random(seed);
   std::vector<c10::IValue> changed;
   for (const c10::IValue& input : inputs) {
-    const bool floating = input.isTensor() && input.toTensor().is_floating_point() &&
-                          input.toTensor().numel() > 0;
+    const bool floating =
+        input.isTensor() && input.toTensor().is_floating_point() && input.toTensor().numel() > 0;
     if (!floating) {
       changed.push_back(input);
       continue;

@@ -16,11 +16,11 @@
 namespace cudaagent::verify {
 
 struct Variant {
-  std::string name;            // "inputs x 3", told in reports
-  double input_scale = 1;      // floating inputs are multiplied by it
-  bool new_parameters = false; // parameters and statistics are drawn anew
-  bool outliers = false;       // a few floating inputs at random places are made very large
-  double input_shift = 0;      // added to floating inputs; of problems that ShiftsTell() alone
+  std::string name;             // "inputs x 3", told in reports
+  double input_scale = 1;       // floating inputs are multiplied by it
+  bool new_parameters = false;  // parameters and statistics are drawn anew
+  bool outliers = false;        // a few floating inputs at random places are made very large
+  double input_shift = 0;       // added to floating inputs; of problems that ShiftsTell() alone
 };
 
 // x 3, x 0.01, x -1, a few large inputs, + 100, - 100, and new parameters, in this order.
@@ -53,7 +53,8 @@ class NewParameters {
   NewParameters(NewParameters&& other) noexcept;
   NewParameters& operator=(NewParameters&&) = delete;
 
-  // Puts the originals back, and says whether that worked. Later calls and the destructor do nothing.
+  // Puts the originals back, and says whether that worked. Later calls and the destructor do
+  // nothing.
   Result<void> Restore();
 
  private:

@@ -41,18 +41,20 @@ Result<Checked<void>> CheckReplay(device::PlanRunner& runner, device::Device& de
                                   CheckReport* report);
 
 // The outputs of the iteration just timed against a reference run on the inputs still bound, whose
-// results are overwritten before it returns. kSuspectedHack where they are wrong: every check before
-// the timing passed. `form`: any arguments of Model.forward; only their order is taken from it.
+// results are overwritten before it returns. kSuspectedHack where they are wrong: every check
+// before the timing passed. `form`: any arguments of Model.forward; only their order is taken from
+// it.
 Result<Checked<void>> CheckTimed(device::PlanRunner& runner, device::Device& device,
                                  device::Bindings& bindings, reference::Reference& reference,
                                  Precision precision, const EvalOptions& options,
                                  const std::vector<c10::IValue>& form, CheckReport* report);
 
-// A seed nobody can foresee: from the operating system or, within a SeedScope, the next of its sequence.
+// A seed nobody can foresee: from the operating system or, within a SeedScope, the next of its
+// sequence.
 uint64_t SecretSeed();
 
-// Within it the seeds of this thread follow from `key` alone: the same key gives the same inputs, whatever
-// was drawn before. An empty key changes nothing.
+// Within it the seeds of this thread follow from `key` alone: the same key gives the same inputs,
+// whatever was drawn before. An empty key changes nothing.
 class SeedScope {
  public:
   explicit SeedScope(const std::string& key);

@@ -44,8 +44,8 @@ protocol::BaselineReply TimeCompiled(const protocol::BaselineJob& job, Session& 
     }
   }
   if (contenders.size() == 1) {
-    reply.message = "torch.compile failed: " +
-                    (reply.failures.empty() ? "" : reply.failures.begin()->second);
+    reply.message =
+        "torch.compile failed: " + (reply.failures.empty() ? "" : reply.failures.begin()->second);
     return reply;
   }
   auto measured = measure::MeasureInterleaved(contenders, {}, job.options);

@@ -94,7 +94,8 @@ Result<Ceilings> Measure() {
 protocol::FromChild RunCalibrateJob(Session& session, Channel& channel) {
   if (!session.device().is_gpu()) {
     return protocol::ErrorReply{
-        {ErrorCode::kUsage, "The CPU device has nothing to calibrate: its ceilings are its model's."}};
+        {ErrorCode::kUsage,
+         "The CPU device has nothing to calibrate: its ceilings are its model's."}};
   }
   channel.EnterStage("calibrate");
   try {
@@ -103,9 +104,9 @@ protocol::FromChild RunCalibrateJob(Session& session, Channel& channel) {
     if (ceilings) return protocol::CalibrationReply{std::move(*ceilings)};
     return protocol::ErrorReply{ceilings.error()};
   } catch (const c10::Error& error) {
-    return protocol::ErrorReply{{ErrorCode::kEnvironment,
-                                 fmt::format("The device's ceilings could not be measured: {}",
-                                             error.what_without_backtrace())}};
+    return protocol::ErrorReply{
+        {ErrorCode::kEnvironment, fmt::format("The device's ceilings could not be measured: {}",
+                                              error.what_without_backtrace())}};
   }
 }
 

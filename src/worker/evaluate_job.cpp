@@ -78,7 +78,8 @@ bool WarmCompiled(const std::string& mode, Session& session, Evaluation* evaluat
   std::string why;
   if (auto inputs = reference.MakeInputs(verify::SecretSeed()); !inputs) {
     why = inputs.error().message;
-  } else if (auto done = reference.ForwardCompiled(mode, *inputs, session.spec().precision); !done) {
+  } else if (auto done = reference.ForwardCompiled(mode, *inputs, session.spec().precision);
+             !done) {
     why = done.error().message;
   }
   if (why.empty()) return true;
@@ -86,8 +87,8 @@ bool WarmCompiled(const std::string& mode, Session& session, Evaluation* evaluat
   return false;
 }
 
-// The plan once more, shown to the interpreter launch by launch: it finds races that this GPU's schedule
-// wins each time.
+// The plan once more, shown to the interpreter launch by launch: it finds races that this GPU's
+// schedule wins each time.
 Checked<void> LookForRaces(device::PlanRunner& runner, device::Device& device,
                            const device::Artifact& artifact, uint64_t seed, CheckReport* report) {
   device::ShadowOptions options;

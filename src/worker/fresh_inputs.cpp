@@ -30,9 +30,9 @@ Result<FreshInputs> FreshInputs::Make(reference::Reference& reference) {
   } else if (second.error().code != ErrorCode::kEnvironment) {
     return tl::unexpected<Error>(second.error());
   }
-  inputs.note_ = fmt::format("get_inputs() takes {:.2g} s: {} while timing", seconds,
-                             inputs.turns_.size() == 2 ? "two sets of inputs take turns"
-                                                       : "one set of inputs is used");
+  inputs.note_ = fmt::format(
+      "get_inputs() takes {:.2g} s: {} while timing", seconds,
+      inputs.turns_.size() == 2 ? "two sets of inputs take turns" : "one set of inputs is used");
   return inputs;
 }
 

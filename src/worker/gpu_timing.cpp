@@ -38,11 +38,11 @@ Checked<void> CheckFloor(const Session& session, const Evaluation& evaluation) {
   if (!evaluation.floor_ms || evaluation.candidate->median_ms >= kSlack * *evaluation.floor_ms) {
     return {};
   }
-  return Blame(Verdict::kSuspectedHack,
-               fmt::format("{:.4g} ms is less than the {:.4g} ms that the memory of {} needs for the "
-                           "bytes every right implementation must read and write.",
-                           evaluation.candidate->median_ms, *evaluation.floor_ms,
-                           session.Stamp().name));
+  return Blame(
+      Verdict::kSuspectedHack,
+      fmt::format("{:.4g} ms is less than the {:.4g} ms that the memory of {} needs for the "
+                  "bytes every right implementation must read and write.",
+                  evaluation.candidate->median_ms, *evaluation.floor_ms, session.Stamp().name));
 }
 
 }  // namespace
@@ -92,8 +92,8 @@ Result<Checked<void>> TimeOnGpu(Session& session, device::PlanRunner& runner,
   };
   if (rivals.eager) add("eager");
   if (!rivals.compile_mode.empty()) add(rivals.compile_mode);
-  auto measured = measure::MeasureInterleaved(contenders, runner.kernel_names(), options,
-                                              &evaluation->gpu);
+  auto measured =
+      measure::MeasureInterleaved(contenders, runner.kernel_names(), options, &evaluation->gpu);
   if (world) return tl::unexpected<Error>(*world);
   if (!measured) return Checked<void>(tl::unexpected<Fault>(measured.error()));
   if (measured->size() != contenders.size()) {

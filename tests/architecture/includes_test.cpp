@@ -51,9 +51,9 @@ TEST(ArchitectureTest, EveryIncludeIsAStatedArrow) {
     ForEachInclude(folder, [&](const fs::path& file, const std::string& target) {
       if (!arrows.contains(target) || target == room) return;
       ++seen;
-      EXPECT_TRUE(allowed.contains(target)) << file << " includes room " << target
-                                            << ", which CMakeLists.txt does not let " << room
-                                            << " include";
+      EXPECT_TRUE(allowed.contains(target))
+          << file << " includes room " << target << ", which CMakeLists.txt does not let " << room
+          << " include";
     });
   }
   EXPECT_GT(seen, 10);
@@ -83,7 +83,8 @@ TEST(ArchitectureTest, TheDriverLinksNoCudaTorchOrPython) {
   FILE* pipe = popen(("ldd " + driver + " 2>&1").c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string output;
-  for (char buffer[4096]; size_t n = fread(buffer, 1, sizeof buffer, pipe);) output.append(buffer, n);
+  for (char buffer[4096]; size_t n = fread(buffer, 1, sizeof buffer, pipe);)
+    output.append(buffer, n);
   ASSERT_EQ(pclose(pipe), 0) << output;
   ASSERT_NE(output.find("libc.so"), std::string::npos) << output;
   for (const char* forbidden : {"cuda", "nvrtc", "cupti", "torch", "c10", "python"}) {

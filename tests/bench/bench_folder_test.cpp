@@ -77,7 +77,8 @@ TEST_F(BenchFolderTest, ARowThatStandsTwiceCountsOnceAndTwoThatDifferAreRefused)
     ASSERT_TRUE(bench) << bench.error().message;
     EXPECT_EQ(bench->rows().size(), 1u);
   }
-  ASSERT_TRUE(util::WriteFileAtomic(path_ + "/rows.jsonl", row + ToJson(Measured("a", 2)).dump() + "\n"));
+  ASSERT_TRUE(
+      util::WriteFileAtomic(path_ + "/rows.jsonl", row + ToJson(Measured("a", 2)).dump() + "\n"));
   EXPECT_THAT(BenchFolder::Resume(path_).error().message, HasSubstr("line 2: a second row of a"));
 }
 

@@ -87,7 +87,8 @@ TEST_F(KernelBenchFilesTest, ARuntimeThatIsNoTimeIsRefusedAndMinusOneIsNotTimed)
   int unknown = 0;
   const auto read = [&](const std::string& runtime) {
     return ReadEvalResults(
-        File("r.json", R"({"1": {"compiled": true, "correctness": true, "runtime": )" + runtime + "}}"),
+        File("r.json",
+             R"({"1": {"compiled": true, "correctness": true, "runtime": )" + runtime + "}}"),
         Three(), {}, {}, &unknown);
   };
   for (const char* bad : {"0", "-2.5", "null", "\"fast\"", "1e999", "NaN"}) {
@@ -106,16 +107,21 @@ TEST_F(KernelBenchFilesTest, ARuntimeThatIsNoTimeIsRefusedAndMinusOneIsNotTimed)
 TEST_F(KernelBenchFilesTest, WhatStandsTwiceIsRefused) {
   int unknown = 0;
   const std::string sample = R"({"sample_id": 4, "compiled": false})";
-  EXPECT_THAT(ReadEvalResults(File("a.json", "{\"1\": [" + sample + "," + sample + "]}"), Three(), {}, {}, &unknown)
-                  .error().message,
+  EXPECT_THAT(ReadEvalResults(File("a.json", "{\"1\": [" + sample + "," + sample + "]}"), Three(),
+                              {}, {}, &unknown)
+                  .error()
+                  .message,
               HasSubstr("sample 4 of problem 1 stands there twice"));
-  EXPECT_THAT(ReadEvalResults(File("b.json", R"({"1": [], "1": []})"), Three(), {}, {}, &unknown).error().message,
+  EXPECT_THAT(ReadEvalResults(File("b.json", R"({"1": [], "1": []})"), Three(), {}, {}, &unknown)
+                  .error()
+                  .message,
               HasSubstr("\"1\" twice"));
 }
 
 TEST_F(KernelBenchFilesTest, TimesThatMeetNothingAreNamed) {
   auto times = ReadBaselineTimes(File(
-      "t.json", R"({"level1": {"1_P.py": {"mean": 3.0}, "7_Q.py": {"mean": 4.0}}, "level2": {"1_P.py": {"mean": 9.0}}})"));
+      "t.json",
+      R"({"level1": {"1_P.py": {"mean": 3.0}, "7_Q.py": {"mean": 4.0}}, "level2": {"1_P.py": {"mean": 9.0}}})"));
   ASSERT_TRUE(times);
   EXPECT_THAT(TimesOfNone(*times, Three()), testing::ElementsAre("level1/7_Q.py"));
   int unknown = 0;

@@ -28,8 +28,7 @@ class RunnerTest : public testing::Test {
     options_.problem_timeout_s = 30;
   }
   // What a child does is its problem's name.
-  void Work(const Task& task, const std::string& device,
-                   const Voice& voice) {
+  void Work(const Task& task, const std::string& device, const Voice& voice) {
     const std::string& what = task.problem.name;
     const std::string ready = std::filesystem::path(options_log_).parent_path().string() + "/ready";
     if (voice.await_turn) {
@@ -58,7 +57,8 @@ class RunnerTest : public testing::Test {
         }
       }
       // Its row says whether the next task's process was up while this one ran.
-      for (int i = 0; what == "looks" && i < 100 && !std::filesystem::exists(ready); ++i) usleep(50'000);
+      for (int i = 0; what == "looks" && i < 100 && !std::filesystem::exists(ready); ++i)
+        usleep(50'000);
       if (what == "looks") row.message = std::filesystem::exists(ready) ? "up" : "down";
       if (what == "looks") {
         row.evaluation.emplace();

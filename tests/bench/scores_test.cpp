@@ -117,7 +117,8 @@ TEST(ScoresTest, AskingForAFigureThatIsNotThereSaysWhichAre) {
   EXPECT_NE(Figure(s, "quick").error().message.find("fast_P"), std::string::npos);
   EXPECT_FALSE(Figure(s, "geomean_compile"));
   EXPECT_FALSE(Figure(s, "geomean_sol"));
-  for (const char* none : {"pass@0", "pass@-1", "pass@1.5", "pass@", "fast_x", "fast_-1", "fast_"}) {
+  for (const char* none :
+       {"pass@0", "pass@-1", "pass@1.5", "pass@", "fast_x", "fast_-1", "fast_"}) {
     EXPECT_NE(Figure(s, none).error().message.find("There is no score"), std::string::npos) << none;
   }
   EXPECT_DOUBLE_EQ(*Figure(s, "fast_1.50"), 1);

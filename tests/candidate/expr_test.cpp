@@ -97,9 +97,10 @@ TEST_F(ExprTest, ParseErrorsNameTheColumn) {
   EXPECT_EQ(Result("x.item(0)"),
             "parse: a tensor has .size(i), .stride(i) and .numel, nothing else at column 7 of "
             "\"x.item(0)\"");
-  EXPECT_EQ(Result("cdiv(1, 2)"),
-            "parse: unknown function \"cdiv\"; known: min, max, ceil_div, max_blocks at column 1 of "
-            "\"cdiv(1, 2)\"");
+  EXPECT_EQ(
+      Result("cdiv(1, 2)"),
+      "parse: unknown function \"cdiv\"; known: min, max, ceil_div, max_blocks at column 1 of "
+      "\"cdiv(1, 2)\"");
   EXPECT_EQ(Result("ceildiv(1, 2)"),
             "parse: unknown function \"ceildiv\"; did you mean \"ceil_div\"? at column 1 of "
             "\"ceildiv(1, 2)\"");
@@ -167,7 +168,8 @@ TEST_F(ExprTest, RealsDivideAndTakeRoots) {
   EXPECT_DOUBLE_EQ(real("scale * n"), 3.5) << "non-tensor inputs";
   EXPECT_DOUBLE_EQ(real("n > 5 && scale < 1 ? max(0.25, scale) : 0"), 0.5);
   EXPECT_DOUBLE_EQ(real("-0.weight.numel"), -3) << "a name may start with a digit";
-  EXPECT_DOUBLE_EQ(real("layers.{i / 2 + 1}.w.size(0) / 3"), 16.0 / 3) << "pieces of names are integers";
+  EXPECT_DOUBLE_EQ(real("layers.{i / 2 + 1}.w.size(0) / 3"), 16.0 / 3)
+      << "pieces of names are integers";
 }
 
 TEST_F(ExprTest, RealsHaveErrorsOfTheirOwn) {
@@ -180,8 +182,9 @@ TEST_F(ExprTest, RealsHaveErrorsOfTheirOwn) {
   EXPECT_EQ(complaint("1 / (n - 7)"), "division by zero in \"1 / (n - 7)\"");
   EXPECT_EQ(complaint("sqrt(0 - 1)"), "the root of a negative number in \"sqrt(0 - 1)\"");
   EXPECT_EQ(complaint("7 % 2"), "\"%\" is for integers, not for an fexpr in \"7 % 2\"");
-  EXPECT_EQ(complaint("exp(1)"), "unknown function \"exp\"; known: min, max, sqrt, rsqrt at column 1 of "
-                                 "\"exp(1)\"");
+  EXPECT_EQ(complaint("exp(1)"),
+            "unknown function \"exp\"; known: min, max, sqrt, rsqrt at column 1 of "
+            "\"exp(1)\"");
   EXPECT_EQ(complaint("1.2.3").substr(0, 5), "\"1.2.");
   EXPECT_EQ(Result("sqrt(4)").substr(0, 30), "parse: unknown function \"sqrt\"");
 }

@@ -189,7 +189,8 @@ TEST(ParseCandidateTest, NamesTheFieldThatIsWrong) {
       {R"("compile": {"flags": ""}, "steps": [{"op": "a::b", "out": "t"}])",
        "compile: unknown field \"flags\"; known: std, fast_math, maxrregcount, include"},
       {R"("compile": {"include": ["cutlass"]}, "steps": [{"op": "a::b", "out": "t"}])",
-       "compile.include[0]: CUTLASS is not on the include path of this version; write the kernel without "
+       "compile.include[0]: CUTLASS is not on the include path of this version; write the kernel "
+       "without "
        "it, or leave the product to an op such as aten::linear"},
   };
   for (const Case& each : cases) {
@@ -217,7 +218,8 @@ TEST(ParseCandidateTest, NamesTheStepThatIsWrong) {
       {kernel("{\"expr\": \"n\"}"),
        "steps[0].args[0]: an expression has no type here; write {\"i32\": \"n\"}"},
       {kernel("{\"int\": 5}"),
-       "steps[0].args[0]: unknown kind of argument \"int\"; known: ptr, ptrs, i32, i64, u32, u64, f32, "
+       "steps[0].args[0]: unknown kind of argument \"int\"; known: ptr, ptrs, i32, i64, u32, u64, "
+       "f32, "
        "f64, "
        "f16, bf16, bool"},
       {kernel("{\"i32\": 5, \"i64\": 5}"),
@@ -227,7 +229,8 @@ TEST(ParseCandidateTest, NamesTheStepThatIsWrong) {
       {kernel("{\"u64\": -1}"), "steps[0].args[0].u64: -1 does not fit in u64"},
       {kernel("{\"i32\": 1.5}"), "steps[0].args[0].i32: expected an integer, found the number 1.5"},
       {kernel("{\"f32\": \"1.0 / n\"}"),
-       "steps[0].args[0].f32: expected a number, {\"fexpr\": \"...\"}, \"inf\", \"-inf\" or \"nan\", found the string "
+       "steps[0].args[0].f32: expected a number, {\"fexpr\": \"...\"}, \"inf\", \"-inf\" or "
+       "\"nan\", found the string "
        "\"1.0 / n\""},
       {kernel("{\"f32\": {\"fexpr\": \"1 /\"}}"),
        "steps[0].args[0].f32: expected a number, a name or '(' at column 4 of \"1 /\""},

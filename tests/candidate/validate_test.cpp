@@ -196,8 +196,9 @@ TEST(ValidatePlanTest, RealExpressionsAreCheckedWhereTheirNamesAreKnown) {
   EXPECT_EQ(complaint("1 / device.sms"), "");
   EXPECT_EQ(complaint("1 / (x.size(0) - 64)"),
             "steps[0].args[1]: division by zero in \"1 / (x.size(0) - 64)\"");
-  EXPECT_EQ(complaint("sclae"), "steps[0].args[1]: unknown name \"sclae\"; did you mean \"scale\"? in "
-                                "\"sclae\"");
+  EXPECT_EQ(complaint("sclae"),
+            "steps[0].args[1]: unknown name \"sclae\"; did you mean \"scale\"? in "
+            "\"sclae\"");
 }
 
 TEST(ValidatePlanTest, MaxBlocksIsLeftToTheDevice) {
@@ -207,16 +208,18 @@ TEST(ValidatePlanTest, MaxBlocksIsLeftToTheDevice) {
                           buffers),
             "");
   EXPECT_EQ(StepComplaint(Kernel("f<{max_blocks('g', 32, 0)}>", "\"$x\"")), "");
-  const auto parsed = ParseCandidate(MakeSource(
-      "\"steps\": [" + Kernel("f<{max_blocks('g', 32, 0)}>", "\"$x\"") + "]"));
+  const auto parsed = ParseCandidate(
+      MakeSource("\"steps\": [" + Kernel("f<{max_blocks('g', 32, 0)}>", "\"$x\"") + "]"));
   ASSERT_TRUE(parsed);
-  EXPECT_NE(KernelInstances(*parsed, MakeProblem()).error().message.find(
-                "max_blocks is known on a device only"),
+  EXPECT_NE(KernelInstances(*parsed, MakeProblem())
+                .error()
+                .message.find("max_blocks is known on a device only"),
             std::string::npos);
 }
 
 TEST(ValidatePlanTest, EveryPointerOfAStructIsChecked) {
-  EXPECT_EQ(StepComplaint(Kernel("g", R"({"ptrs": ["$x", {"ptr": "$fc.bias", "offset": 511}]})")), "");
+  EXPECT_EQ(StepComplaint(Kernel("g", R"({"ptrs": ["$x", {"ptr": "$fc.bias", "offset": 511}]})")),
+            "");
   EXPECT_EQ(StepComplaint(Kernel("g", R"({"ptrs": ["$x", "$nothing"]})")).substr(0, 42),
             "steps[0].args[0]: unknown tensor \"nothing\"");
   EXPECT_EQ(Complaint(MakeSource("\"steps\": [" + Kernel("g", R"({"ptrs": ["$out0"]})") + "]")), "")

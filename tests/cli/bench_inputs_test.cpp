@@ -17,14 +17,21 @@ class BenchInputsTest : public DriverBench {
     File(root_ + "/suite/level1/2_Q.py", "# two\n");
   }
   static std::string Entry(const std::string& runtime) {
-    return R"({"1": [{"sample_id": 0, "compiled": true, "correctness": true, "runtime": )" + runtime +
-           R"(, "metadata": {}}]})";
+    return R"({"1": [{"sample_id": 0, "compiled": true, "correctness": true, "runtime": )" +
+           runtime + R"(, "metadata": {}}]})";
   }
   Finished Bench(const std::string& results, const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words = {"bench",     "--suite", root_ + "/suite",
-                                      "--level",   "1",       "--device",
-                                      "cpu",       "--out",   Out(),
-                                      "--results", File(root_ + "/results.json", results)};
+    std::vector<std::string> words = {"bench",
+                                      "--suite",
+                                      root_ + "/suite",
+                                      "--level",
+                                      "1",
+                                      "--device",
+                                      "cpu",
+                                      "--out",
+                                      Out(),
+                                      "--results",
+                                      File(root_ + "/results.json", results)};
     words.insert(words.end(), more.begin(), more.end());
     return Call(words);
   }
@@ -32,7 +39,8 @@ class BenchInputsTest : public DriverBench {
 };
 
 TEST_F(BenchInputsTest, BadResultsLeaveNoFolderBehind) {
-  for (const std::string& bad : {std::string("[]"), std::string("{\"1\": [3]}"), Entry("0"), Entry("NaN")}) {
+  for (const std::string& bad :
+       {std::string("[]"), std::string("{\"1\": [3]}"), Entry("0"), Entry("NaN")}) {
     const Finished refused = Bench(bad);
     EXPECT_EQ(refused.exit_code, 2) << bad << refused.err;
     EXPECT_FALSE(fs::exists(Out())) << bad;
@@ -42,11 +50,12 @@ TEST_F(BenchInputsTest, BadResultsLeaveNoFolderBehind) {
 }
 
 TEST_F(BenchInputsTest, TimesThatMeetNothingAreSaid) {
-  const std::string times =
-      File(root_ + "/eager.json", R"({"level1": {"2_Q.py": {"mean": 3.0}, "9_Z.py": {"mean": 4.0}}})");
+  const std::string times = File(
+      root_ + "/eager.json", R"({"level1": {"2_Q.py": {"mean": 3.0}, "9_Z.py": {"mean": 4.0}}})");
   const Finished told = Bench(Entry("2.0"), {"--eager-times", times});
   EXPECT_EQ(told.exit_code, 0) << told.err;
-  EXPECT_NE(told.err.find("1 times of " + times + " belong to none of the chosen problems: level1/9_Z.py"),
+  EXPECT_NE(told.err.find("1 times of " + times +
+                          " belong to none of the chosen problems: level1/9_Z.py"),
             std::string::npos)
       << told.err;
   EXPECT_NE(told.err.find("1 correct problems have no time in"), std::string::npos) << told.err;

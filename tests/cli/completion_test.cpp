@@ -16,9 +16,11 @@ class CompletionTest : public DriverBench {
   // What bash offers after these words, the last of which is being typed.
   std::set<std::string> Bash(const std::vector<std::string>& words) const {
     const std::string program =
-        "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _cudaagent; "
+        "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); "
+        "_cudaagent; "
         "printf '%s\\n' \"${COMPREPLY[@]}\"";
-    std::vector<std::string> argv = {"/bin/bash", "-c", program, "bash", Script("bash"), "cudaagent"};
+    std::vector<std::string> argv = {"/bin/bash", "-c",           program,
+                                     "bash",      Script("bash"), "cudaagent"};
     argv.insert(argv.end(), words.begin(), words.end());
     return Lines(test::RunProgram(argv));
   }
@@ -81,8 +83,9 @@ TEST_F(CompletionTest, FishOffersTheSame) {
   const std::string fish = Shell("fish");
   if (fish.empty()) GTEST_SKIP() << "fish is not installed";
   const auto offers = [&](const std::string& line) {
-    return Lines(test::RunProgram({fish, "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", Script("fish"), line},
-                                  environment_));
+    return Lines(test::RunProgram(
+        {fish, "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", Script("fish"), line},
+        environment_));
   };
   EXPECT_EQ(offers("cudaagent opt"), Words({"optimize"}));
   EXPECT_EQ(offers("cudaagent config "), Words({"init", "path", "show", "trust", "untrust"}));
@@ -95,7 +98,8 @@ TEST_F(CompletionTest, ZshReadsTheScript) {
   const std::string zsh = Shell("zsh");
   if (zsh.empty()) GTEST_SKIP() << "zsh is not installed";
   const test::Finished checked = test::RunProgram(
-      {zsh, "-f", "-c", "autoload -Uz compinit && compinit -u -D && source $1 && print ${_comps[cudaagent]}", "zsh",
+      {zsh, "-f", "-c",
+       "autoload -Uz compinit && compinit -u -D && source $1 && print ${_comps[cudaagent]}", "zsh",
        Script("zsh")},
       environment_);
   EXPECT_EQ(checked.exit_code, 0) << checked.err;
@@ -103,7 +107,9 @@ TEST_F(CompletionTest, ZshReadsTheScript) {
   EXPECT_EQ(checked.out, "_cudaagent\n");
 }
 
-TEST_F(CompletionTest, AnotherShellIsAUsageError) { EXPECT_EQ(Call({"completion", "tcsh"}).exit_code, 2); }
+TEST_F(CompletionTest, AnotherShellIsAUsageError) {
+  EXPECT_EQ(Call({"completion", "tcsh"}).exit_code, 2);
+}
 
 }  // namespace
 }  // namespace cudaagent::cli

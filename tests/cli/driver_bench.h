@@ -34,7 +34,11 @@ class DriverBench : public testing::Test {
 
   // `cudaagent WORDS` in the project's folder, or in `folder` below it.
   test::Finished Call(const std::vector<std::string>& words, const std::string& folder = "") const {
-    std::vector<std::string> argv = {"/bin/sh", "-c", "cd \"$1\" && shift && exec \"$@\"", "sh", project_ + folder,
+    std::vector<std::string> argv = {"/bin/sh",
+                                     "-c",
+                                     "cd \"$1\" && shift && exec \"$@\"",
+                                     "sh",
+                                     project_ + folder,
                                      std::string(CUDAAGENT_BIN_DIR) + "/cudaagent"};
     argv.insert(argv.end(), words.begin(), words.end());
     return test::RunProgram(argv, environment_);
@@ -44,11 +48,16 @@ class DriverBench : public testing::Test {
     EXPECT_TRUE(util::WriteFileAtomic(path, text));
     return path;
   }
-  std::string ProjectFile(const std::string& text) const { return File(project_ + "/cudaagent.toml", text); }
-  std::string UserFile(const std::string& text) const { return File(root_ + "/config/cudaagent/config.toml", text); }
+  std::string ProjectFile(const std::string& text) const {
+    return File(project_ + "/cudaagent.toml", text);
+  }
+  std::string UserFile(const std::string& text) const {
+    return File(root_ + "/config/cudaagent/config.toml", text);
+  }
 
   // {"value", "origin", ...} of one key, as `config show --json` has it.
-  nlohmann::json Shown(const std::string& key, std::vector<std::string> more = {}, const std::string& folder = "") const {
+  nlohmann::json Shown(const std::string& key, std::vector<std::string> more = {},
+                       const std::string& folder = "") const {
     std::vector<std::string> words = {"config", "show", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     const test::Finished shown = Call(words, folder);

@@ -72,9 +72,9 @@ TEST_F(FlagsTest, TheRecheckCommandNamesWhatDiffersFromTheDefaults) {
   eval.no_race_check = true;
   const std::vector<std::string> words = RecheckCommand(*spec, flags_, eval);
   const std::vector<std::string> tail(words.begin() + 1, words.end());
-  EXPECT_EQ(tail, (std::vector<std::string>{"eval", flags_.model_path, "--const", "dim=1024", "--precision",
-                                            "fp32", "--tier", "kernelbench", "--guard", "strict",
-                                            "--no-race-check"}));
+  EXPECT_EQ(tail, (std::vector<std::string>{"eval", flags_.model_path, "--const", "dim=1024",
+                                            "--precision", "fp32", "--tier", "kernelbench",
+                                            "--guard", "strict", "--no-race-check"}));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ search::Outcome OutcomeOf(std::vector<Attempt> attempts, int best) {
 }
 
 TEST(QuarantineTest, WhatWouldBeFastestAndIsSuspectedEndsWithItsOwnCode) {
-  const auto outcome = OutcomeOf({Judged(0, Verdict::kOk, 2), Judged(1, Verdict::kSuspectedHack, 1)}, 0);
+  const auto outcome =
+      OutcomeOf({Judged(0, Verdict::kOk, 2), Judged(1, Verdict::kSuspectedHack, 1)}, 0);
   ASSERT_NE(Quarantined(outcome), nullptr);
   EXPECT_EQ(Quarantined(outcome)->number, 1);
   EXPECT_EQ(ExitCodeOfOutcome(outcome, {}), kExitQuarantined);
@@ -60,7 +61,8 @@ TEST(SummaryTest, SaysWhetherTheBestIsConfirmed) {
   EXPECT_NE(SummaryText(outcome, "/run", {}).find("not confirmed"), std::string::npos);
   EXPECT_EQ(SummaryJson(outcome, "/run", {})["best"]["confirmed"], false);
   outcome.attempts[0].confirmation = Judged(0, Verdict::kOk, 2.5).evaluation;
-  EXPECT_NE(SummaryText(outcome, "/run", {}).find("confirmed in a fresh worker"), std::string::npos);
+  EXPECT_NE(SummaryText(outcome, "/run", {}).find("confirmed in a fresh worker"),
+            std::string::npos);
   EXPECT_EQ(SummaryJson(outcome, "/run", {})["best"]["evaluation"]["candidate"]["median_ms"], 2.5);
 }
 

@@ -55,11 +55,15 @@ TEST_F(SettingsTest, ASettingReachesTheCommandItIsFor) {
 
 TEST_F(SettingsTest, AnUnknownKeyIsAnErrorWithFileLineAndTheNearestKey) {
   const std::string file = ProjectFile("\ntime-limit = 3\n");
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"config", "show"}, {"doctor"}, {"describe", "model.py"}, {"cache", "stat"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"config", "show"},
+                                                {"doctor"},
+                                                {"describe", "model.py"},
+                                                {"cache", "stat"}}) {
     const test::Finished result = Call(words);
     EXPECT_EQ(result.exit_code, 2);
-    EXPECT_NE(result.err.find(file + ":2: unknown key \"time-limit\". Did you mean \"time_limit\"?"), std::string::npos)
+    EXPECT_NE(
+        result.err.find(file + ":2: unknown key \"time-limit\". Did you mean \"time_limit\"?"),
+        std::string::npos)
         << result.err;
   }
 }
@@ -92,8 +96,9 @@ TEST_F(SettingsTest, AWrongVariableIsAnErrorThatNamesIt) {
 }
 
 TEST_F(SettingsTest, AStrangersProjectMaySetNothingThatRunsCodeOrSendsKeys) {
-  for (const char* line : {"base_url = \"http://evil\"", "api_key_env = \"AWS_SECRET\"", "command = \"rm -rf /\"",
-                           "python = \"./python\"", "cache_dir = \"cache\"", "model = \"m@http://evil\""}) {
+  for (const char* line :
+       {"base_url = \"http://evil\"", "api_key_env = \"AWS_SECRET\"", "command = \"rm -rf /\"",
+        "python = \"./python\"", "cache_dir = \"cache\"", "model = \"m@http://evil\""}) {
     const std::string file = ProjectFile(std::string(line) + "\n");
     const test::Finished result = Call({"config", "show"});
     EXPECT_EQ(result.exit_code, 2) << line;
@@ -145,7 +150,8 @@ TEST_F(SettingsTest, ANamedFileReplacesProjectAndUserFile) {
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_NE(shown.out.find("# " + file + ":1"), std::string::npos) << shown.out;
   EXPECT_EQ(shown.out.find("cudaagent.toml"), std::string::npos) << shown.out;
-  EXPECT_EQ(Call({"config", "show", "--origin", "--config", file}).out, shown.out);  // after the name as well
+  EXPECT_EQ(Call({"config", "show", "--origin", "--config", file}).out,
+            shown.out);  // after the name as well
   EXPECT_EQ(Call({"--config", "/nowhere.toml", "config", "show"}).exit_code, 2);
 }
 
@@ -198,7 +204,8 @@ TEST(SettingsTableTest, EveryKeyIsTheFlagInSnakeCaseAndHasOneType) {
     EXPECT_TRUE(setting.env == upper || setting.env == "OPENAI_BASE_URL") << setting.env;
     for (const CLI::Option* option : setting.options) {
       EXPECT_EQ(option->get_default_str(), setting.options[0]->get_default_str()) << setting.key;
-      EXPECT_EQ(option->get_items_expected_max(), setting.options[0]->get_items_expected_max()) << setting.key;
+      EXPECT_EQ(option->get_items_expected_max(), setting.options[0]->get_items_expected_max())
+          << setting.key;
     }
   }
   EXPECT_GT(keys.size(), 20u);

@@ -142,8 +142,8 @@ TEST(PtxScanTest, FindsClocksAndCachePoliciesInInstructionsOnly) {
       "\t// mov.u64 %rd1, %clock_hi;\n"
       "\tadd.s32 %r1, %r2, %clockwork;\n"
       "\tld.global.L1::no_allocate.f32 %f1, [%rd1]; // %clock\n}\n");
-  EXPECT_THAT(symbols.forbidden, ElementsAre("%clock64", "%globaltimer", "createpolicy evict_last",
-                                             "discard"));
+  EXPECT_THAT(symbols.forbidden,
+              ElementsAre("%clock64", "%globaltimer", "createpolicy evict_last", "discard"));
   EXPECT_THAT(symbols.flags, ElementsAre("createpolicy", "prefetch"));
 }
 
@@ -158,7 +158,8 @@ TEST(TimerOriginTest, TellsAHeadersTimerFromTheCandidates) {
   EXPECT_FALSE(TimerOnlyInHeaders(call + timer + files));
   EXPECT_FALSE(TimerOnlyInHeaders("\t.loc\t1 14 3\n" + timer + files));
   EXPECT_FALSE(TimerOnlyInHeaders(wait + timer + call + timer + files));
-  EXPECT_FALSE(TimerOnlyInHeaders("\t// begin inline asm\n" + wait + timer + "\t// end inline asm\n" + files))
+  EXPECT_FALSE(TimerOnlyInHeaders("\t// begin inline asm\n" + wait + timer +
+                                  "\t// end inline asm\n" + files))
       << "line information of its own";
   EXPECT_FALSE(TimerOnlyInHeaders(timer + files));
   EXPECT_FALSE(TimerOnlyInHeaders(wait + timer));

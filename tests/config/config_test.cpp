@@ -40,7 +40,8 @@ TEST(SettingsFileTest, DeepNestingIsAnErrorAndNoCrash) {
   ASSERT_FALSE(key);
   EXPECT_EQ(key.error().message, "f:2: a key of far too many parts; no setting has more than one.");
   EXPECT_FALSE(ParseSettings("[" + dotted + "]", "f"));
-  EXPECT_TRUE(ParseSettings("x = \"" + std::string(200, '.') + "\"", "f")) << "dots in a text are fine";
+  EXPECT_TRUE(ParseSettings("x = \"" + std::string(200, '.') + "\"", "f"))
+      << "dots in a text are fine";
 }
 
 TEST(SettingsFileTest, AQuotedTextReadsBack) {

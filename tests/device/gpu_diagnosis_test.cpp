@@ -55,10 +55,11 @@ TEST(DriverVersionTest, ReadsTheKernelModulesLine) {
 TEST(DiagnosisTest, SaysThatStrictGuardsMadeItAFault) {
   const Fault fault = Explain(CUDA_ERROR_ILLEGAL_ADDRESS, {"axpy"}, Guard::kStrict);
   EXPECT_EQ(fault.verdict, Verdict::kOutOfBounds);
-  EXPECT_EQ(fault.message,
-            "Kernel \"axpy\" accessed memory outside every allocation (CUDA error 700); strict guards "
-            "were on: memory right past the end of every input, parameter, output and buffer is "
-            "unmapped.");
+  EXPECT_EQ(
+      fault.message,
+      "Kernel \"axpy\" accessed memory outside every allocation (CUDA error 700); strict guards "
+      "were on: memory right past the end of every input, parameter, output and buffer is "
+      "unmapped.");
   EXPECT_EQ(Explain(CUDA_ERROR_ASSERT, {"axpy"}, Guard::kStrict).message,
             "Kernel \"axpy\" failed an assertion (CUDA error 710).");
 }

@@ -67,8 +67,8 @@ TEST(GuardedMemoryTest, ReadsOfAZoneGiveNaN) {
 
 TEST(GuardLayoutTest, StrictBlocksEndWithTheirTensorButForItsAlignment) {
   constexpr int64_t kGranule = 2 << 20;
-  for (const int64_t span : {0L, 1L, 4L, 255L, 256L, 257L, 256000L, kGranule - 65536, kGranule - 65535,
-                             kGranule, 3 * kGranule + 12, 6442450944L}) {
+  for (const int64_t span : {0L, 1L, 4L, 255L, 256L, 257L, 256000L, kGranule - 65536,
+                             kGranule - 65535, kGranule, 3 * kGranule + 12, 6442450944L}) {
     const GuardLayout layout = StrictLayout(span, kGranule);
     EXPECT_EQ(layout.total % kGranule, 0) << span;
     EXPECT_EQ(layout.begin % GuardedMemory::kAlignment, 0) << span;

@@ -330,7 +330,8 @@ extern "C" __global__ void fill(Pair t, float* part, int n, int cols, float s) {
   EXPECT_GE(*runner.extra_bytes(), 4000 + 132);
 
   // One block more than fit is refused before the launch.
-  const std::string more = std::string(plan).replace(std::string(plan).rfind("0)\"], \"block\""), 2, "0) + 1");
+  const std::string more =
+      std::string(plan).replace(std::string(plan).rfind("0)\"], \"block\""), 2, "0) + 1");
   auto rejected = bench_->Judge(problem_, more, code, {"twice", "fill"});
   EXPECT_EQ(rejected.verdict, Verdict::kLaunchRejected) << rejected.message;
 }

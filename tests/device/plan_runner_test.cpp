@@ -235,17 +235,20 @@ TEST_F(PlanRunnerTest, KernelsOfPrepareMayWritePreparedValuesAlone) {
     return run(launch);
   };
   device_.kernels["scale"] = kernel;
-  const std::string prepared = R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [8]}},
+  const std::string prepared =
+      R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [8]}},
       "prepare": [{"kernel": "scale", "grid": [1], "block": [32],
                    "args": ["$fc.weight", "$w2", {"i32": 8}, {"f32": 3}]}], "steps": [)";
-  auto runner = Create(prepared + R"({"op": "aten::clone", "args": ["$x"], "out": "out0"}]})", kScaleCode);
+  auto runner =
+      Create(prepared + R"({"op": "aten::clone", "args": ["$x"], "out": "out0"}]})", kScaleCode);
   ASSERT_TRUE(runner) << runner.error().message;
   EXPECT_EQ(writable, (std::map<std::string, bool>{{"fc.weight", false}, {"w2", true}}));
 
   // A step that writes one through a kernel is found out.
   runner = Create(prepared + R"({"op": "aten::clone", "args": ["$x"], "out": "out0"},
       {"kernel": "scale", "grid": [1], "block": [32],
-       "args": ["$x", "$w2", {"i32": 8}, {"f32": 5}]}]})", kScaleCode);
+       "args": ["$x", "$w2", {"i32": 8}, {"f32": 5}]}]})",
+                  kScaleCode);
   ASSERT_TRUE(runner) << runner.error().message;
   ASSERT_TRUE((*runner)->Run());
   EXPECT_FALSE(writable["w2"]);
@@ -264,7 +267,8 @@ TEST_F(PlanRunnerTest, RefusesPreparedValuesOfAnotherShape) {
   EXPECT_THAT(FaultOf(R"({"plan": 1, "prepared": {"w2": {"dtype": "float32", "shape": [2, 4]}},
       "prepare": [{"op": "aten::clone", "args": ["$fc.weight"], "out": "w2"}],
       "steps": [{"op": "aten::relu_", "args": ["$w2"]},
-                {"op": "aten::clone", "args": ["$x"], "out": "out0"}]})").message,
+                {"op": "aten::clone", "args": ["$x"], "out": "out0"}]})")
+                  .message,
               HasSubstr("w2"));
 }
 
@@ -317,9 +321,13 @@ TEST_F(PlanRunnerTest, SizesAGridAndABufferByWhatTheDeviceHolds) {
   ASSERT_TRUE((*runner)->Run());
   EXPECT_EQ(device_.launches.at(0).grid.x, 132U * 4);  // 228 KiB hold four of 49
   EXPECT_EQ(Param<int32_t>(device_.launches.at(0), device_.kernels["scale"], 2), 132 * 4);
-  EXPECT_THAT(FaultOf(R"json({"plan": 1, "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 2048, 0)"],
-      "block": [256], "args": ["$x", "$out0", {"i32": 1}, {"f32": 1}]}]})json", kScaleCode).message,
-              HasSubstr("max_blocks(\"scale\", 2048, 0): a block has 1 to 1024 threads."));
+  EXPECT_THAT(
+      FaultOf(
+          R"json({"plan": 1, "steps": [{"kernel": "scale", "grid": ["max_blocks('scale', 2048, 0)"],
+      "block": [256], "args": ["$x", "$out0", {"i32": 1}, {"f32": 1}]}]})json",
+          kScaleCode)
+          .message,
+      HasSubstr("max_blocks(\"scale\", 2048, 0): a block has 1 to 1024 threads."));
 }
 
 TEST_F(PlanRunnerTest, ReloadsTheModule) {

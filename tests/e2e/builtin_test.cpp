@@ -13,9 +13,19 @@ class BuiltinTest : public Workbench, public testing::WithParamInterface<SmallPr
 
 TEST_P(BuiltinTest, EndsWithACorrectKernel) {
   const SmallProblem& problem = GetParam();
-  std::vector<std::string> words = {"optimize", kProblems + problem.name + ".py", "--proposer", "builtin",
-                                    "--device", "cpu", "--attempts", "2", "--trials", "2", "--json",
-                                    "--out", temp_.path() + "/run"};
+  std::vector<std::string> words = {"optimize",
+                                    kProblems + problem.name + ".py",
+                                    "--proposer",
+                                    "builtin",
+                                    "--device",
+                                    "cpu",
+                                    "--attempts",
+                                    "2",
+                                    "--trials",
+                                    "2",
+                                    "--json",
+                                    "--out",
+                                    temp_.path() + "/run"};
   for (const std::string& constant : problem.constants) {
     words.push_back("--const");
     words.push_back(constant);

@@ -15,7 +15,8 @@ class CompareTest : public Workbench {
 */
 __global__ void scale(const float* x, float* y, float factor, long long n) {
   const long long t = blockIdx.x * 256LL + threadIdx.x;
-  const long long i = )cu" + index + R"cu(;
+  const long long i = )cu" +
+                          index + R"cu(;
   y[i] = x[i] * factor;
 }
 )cu");

@@ -23,13 +23,15 @@ TEST_F(DriverTest, StartsInUnder50Milliseconds) {
 TEST_F(DriverTest, HelpListsEveryCommandAndEveryExitCode) {
   const Finished help = Call({"--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* word : {"optimize", "runs", "best", "export", "replay", "eval", "init", "describe", "doctor", "130/143"}) {
+  for (const char* word : {"optimize", "runs", "best", "export", "replay", "eval", "init",
+                           "describe", "doctor", "130/143"}) {
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
   }
 }
 
 TEST_F(DriverTest, EveryCommandHelpsItself) {
-  for (const char* command : {"optimize", "runs", "best", "export", "replay", "eval", "init", "describe", "doctor"}) {
+  for (const char* command :
+       {"optimize", "runs", "best", "export", "replay", "eval", "init", "describe", "doctor"}) {
     const Finished help = Call({command, "--help"});
     EXPECT_EQ(help.exit_code, 0) << command;
     EXPECT_NE(help.out.find(command), std::string::npos) << help.out;

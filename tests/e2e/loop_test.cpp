@@ -15,8 +15,9 @@ using LoopTest = Workbench;
 
 TEST_F(LoopTest, OptimizeEndsWithAVerifiedKernelForTheGpu) {
   const std::string out = temp_.path() + "/run";
-  const Finished run = Call({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const",
-                             "dim=1024", "--device", "cpu", "--attempts", "2", "--out", out, "--json"});
+  const Finished run =
+      Call({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const", "dim=1024",
+            "--device", "cpu", "--attempts", "2", "--out", out, "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const auto summary = nlohmann::json::parse(run.out);
   EXPECT_EQ(summary["best"]["evaluation"]["verdict"], "ok");
@@ -33,19 +34,25 @@ TEST_F(LoopTest, OptimizeEndsWithAVerifiedKernelForTheGpu) {
   ASSERT_TRUE(readme);
   EXPECT_NE(readme->find("not a measurement"), std::string::npos);
 
-  const Finished again = Call({"eval", kProblems + "softmax.py", "--const", "batch_size=64", "--const", "dim=1024",
-                               "--device", "cpu", out + "/best/kernel.cu"});
+  const Finished again = Call({"eval", kProblems + "softmax.py", "--const", "batch_size=64",
+                               "--const", "dim=1024", "--device", "cpu", out + "/best/kernel.cu"});
   EXPECT_EQ(again.exit_code, 0) << again.out << again.err;
 }
 
 TEST_F(LoopTest, SixFaultsGetSixVerdictsAndTheNextEvaluationWorks) {
   const std::vector<std::pair<std::string, std::string>> expected = {
-      {"wrong", "wrong_result"},         {"non_compiling", "compile_failed"},
-      {"hanging", "timed_out"},          {"out_of_bounds_by_one", "out_of_bounds"},
-      {"crashing", "device_fault"},      {"plan_invalid", "bad_candidate"},
+      {"wrong", "wrong_result"},
+      {"non_compiling", "compile_failed"},
+      {"hanging", "timed_out"},
+      {"out_of_bounds_by_one", "out_of_bounds"},
+      {"crashing", "device_fault"},
+      {"plan_invalid", "bad_candidate"},
       {"correct", "ok"}};
-  std::vector<std::string> words = {"eval", kProblems + "scalar_times_matrix.py", "--const", "rows=256",
-                                    "--const", "columns=1024", "--device", "cpu", "--json", "--quiet"};
+  std::vector<std::string> words = {"eval",     kProblems + "scalar_times_matrix.py",
+                                    "--const",  "rows=256",
+                                    "--const",  "columns=1024",
+                                    "--device", "cpu",
+                                    "--json",   "--quiet"};
   for (const auto& [name, verdict] : expected) words.push_back(kFaulty + name + ".cu");
   const Finished result = Call(words);
   EXPECT_EQ(result.exit_code, 4) << result.err;
@@ -63,9 +70,10 @@ TEST_F(LoopTest, SixFaultsGetSixVerdictsAndTheNextEvaluationWorks) {
 }
 
 TEST_F(LoopTest, KillingTheDriverLeavesNoChild) {
-  RunningProgram driver(Words({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const",
-                               "dim=1024", "--device", "cpu", "--out", temp_.path() + "/run"}),
-                        environment_);
+  RunningProgram driver(
+      Words({"optimize", kProblems + "softmax.py", "--const", "batch_size=64", "--const",
+             "dim=1024", "--device", "cpu", "--out", temp_.path() + "/run"}),
+      environment_);
   const std::string mark = "XDG_CACHE_HOME=" + environment_.at("XDG_CACHE_HOME");
   const auto ours = [&mark] {
     int count = 0;
@@ -76,16 +84,19 @@ TEST_F(LoopTest, KillingTheDriverLeavesNoChild) {
     }
     return count;
   };
-  for (int i = 0; i < 200 && ours() < 3; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 200 && ours() < 3; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_GE(ours(), 2);
   kill(driver.pid(), SIGKILL);
   driver.Wait();
-  for (int i = 0; i < 100 && ours() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int i = 0; i < 100 && ours() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(ours(), 0);
 }
 
 TEST_F(LoopTest, AModelThatRaisesIsAUsageErrorWithItsLine) {
-  const std::string model = File("bad.py", "import torch\nclass Model(torch.nn.Module):\n    pass\nundefined_name\n");
+  const std::string model =
+      File("bad.py", "import torch\nclass Model(torch.nn.Module):\n    pass\nundefined_name\n");
   const Finished result = Call({"describe", model, "--device", "cpu", "--quiet"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.err.find("bad.py:4"), std::string::npos) << result.err;
@@ -93,8 +104,17 @@ TEST_F(LoopTest, AModelThatRaisesIsAUsageErrorWithItsLine) {
 
 TEST_F(LoopTest, InitWritesACandidateThatVerifies) {
   const std::string kernel = temp_.path() + "/init.cu";
-  const std::vector<std::string> problem = {kProblems + "mlp.py", "--const", "batch_size=16", "--const", "in_features=64",
-                                            "--const", "hidden=128", "--const", "out_features=64", "--device", "cpu"};
+  const std::vector<std::string> problem = {kProblems + "mlp.py",
+                                            "--const",
+                                            "batch_size=16",
+                                            "--const",
+                                            "in_features=64",
+                                            "--const",
+                                            "hidden=128",
+                                            "--const",
+                                            "out_features=64",
+                                            "--device",
+                                            "cpu"};
   std::vector<std::string> words = {"init", "-o", kernel, "-q"};
   words.insert(words.end(), problem.begin(), problem.end());
   const Finished init = Call(words);
@@ -164,8 +184,8 @@ template <int BLOCK> __global__ void parts(Parts p, int channels, long long colu
   p.sums[(n * height + h) * columns + w] += sum;
 }
 )cuda");
-  const Finished result = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--also-const",
-                                "rows=3,columns=80", "--also-const", "columns=41"});
+  const Finished result = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet",
+                                "--also-const", "rows=3,columns=80", "--also-const", "columns=41"});
   const auto evaluation = nlohmann::json::parse(result.out);
   EXPECT_EQ(evaluation["verdict"], "ok") << evaluation["message"];
   EXPECT_EQ(evaluation["prepare"]["bytes"], 3 * 40 * 4);
@@ -174,7 +194,8 @@ template <int BLOCK> __global__ void parts(Parts p, int channels, long long colu
   EXPECT_EQ(evaluation["also"][1]["refused"], true) << evaluation["also"];
   EXPECT_EQ(result.exit_code, 4);
 
-  const Finished refused = Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--no-prepare"});
+  const Finished refused =
+      Call({"eval", model, kernel, "--device", "cpu", "--json", "--quiet", "--no-prepare"});
   EXPECT_EQ(refused.exit_code, 4);
   EXPECT_NE(refused.out.find("--no-prepare"), std::string::npos) << refused.out;
 }

@@ -35,10 +35,10 @@ TEST_F(SecretsTest, TheModelCannotFindTheKeyAnywhere) {
   // The test itself must not hold the key: its environment lies in /proc too. So env(1) sets it and
   // is replaced by the driver.
   const std::string model = File("nosy.py", kNosyModel);
-  const Finished result =
-      RunProgram({"/usr/bin/env", std::string("OPENAI_API_KEY=") + kKey, kDriver, "optimize", model, "--device",
-                  "cpu", "--attempts", "1", "--proposer", "builtin", "--out", temp_.path() + "/run"},
-                 environment_);
+  const Finished result = RunProgram({"/usr/bin/env", std::string("OPENAI_API_KEY=") + kKey,
+                                      kDriver, "optimize", model, "--device", "cpu", "--attempts",
+                                      "1", "--proposer", "builtin", "--out", temp_.path() + "/run"},
+                                     environment_);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err.find(kKey), std::string::npos);
   EXPECT_EQ(result.out.find(kKey), std::string::npos);

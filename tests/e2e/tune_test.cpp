@@ -109,12 +109,11 @@ TEST_F(TuneTest, ARunThatTunedReplaysToTheSameBest) {
   text.replace(text.find("[0, 1, 2, 3, 4]"), 15, "[0, 2]");
   const std::string kernel = File("kernel.cu", text);
   const std::string out = temp_.path() + "/run", again = temp_.path() + "/again";
-  const Finished run =
-      Call({"optimize", kProblems + "scalar_times_matrix.py", "--const", "rows=256", "--const",
-            "columns=1024", "--device", "cpu", "--tune-limit", "600", "--attempts", "2", "--out",
-            out, "--command",
-            "n=$(grep -c '\"tuned\"'); echo '```cuda'; cat " + kernel +
-                "; echo \"// prompts with values: $n\"; echo '```'"});
+  const Finished run = Call({"optimize", kProblems + "scalar_times_matrix.py", "--const",
+                             "rows=256", "--const", "columns=1024", "--device", "cpu",
+                             "--tune-limit", "600", "--attempts", "2", "--out", out, "--command",
+                             "n=$(grep -c '\"tuned\"'); echo '```cuda'; cat " + kernel +
+                                 "; echo \"// prompts with values: $n\"; echo '```'"});
   ASSERT_EQ(run.exit_code, 0) << run.out << run.err;
   const std::string attempts = Call({"export", out}).out;
   EXPECT_NE(attempts.find("// prompts with values: 0"), std::string::npos) << attempts;

@@ -1,20 +1,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <set>
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <thread>
 
+#include "evaluate/device_choice.h"
+#include "evaluate/device_lock.h"
 #include "evaluate/keys.h"
 #include "evaluate/reply_cache.h"
 #include "evaluate/roofline.h"
-#include "evaluate/device_choice.h"
-#include "evaluate/device_lock.h"
 #include "evaluate/scoring.h"
 #include "util/file.h"
 

@@ -1,5 +1,5 @@
-// An integer expression of a plan: parsed, named, evaluated; also as a name with "{expr}" pieces and as a
-// demangled signature.
+// An integer expression of a plan: parsed, named, evaluated; also as a name with "{expr}" pieces
+// and as a demangled signature.
 #include "candidate/expr.h"
 #include "candidate/problem_fixture.h"
 #include "candidate/validate.h"

@@ -1,5 +1,5 @@
-// What every fuzz target defines: libFuzzer's entry point. Never returns anything but 0; a bug shows as a
-// crash, a failed Require, a hang or a sanitizer's report.
+// What every fuzz target defines: libFuzzer's entry point. Never returns anything but 0; a bug
+// shows as a crash, a failed Require, a hang or a sanitizer's report.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// A main for fuzz targets where the compiler has no libFuzzer: mutates a seed corpus, blindly but with a
-// fixed seed, and understands the few libFuzzer flags that tests.cmake uses. Without time limit and with
-// files only, it runs each file once: how a finding is looked at again.
+// A main for fuzz targets where the compiler has no libFuzzer: mutates a seed corpus, blindly but
+// with a fixed seed, and understands the few libFuzzer flags that tests.cmake uses. Without time
+// limit and with files only, it runs each file once: how a finding is looked at again.
 //   fuzz_x [-max_total_time=SECONDS] [-seed=N] [-timeout=SECONDS] FOLDER_OR_FILE...
 #include <fcntl.h>
 #include <signal.h>
@@ -52,7 +52,8 @@ void RunOne(std::string input, unsigned timeout) {
 
 class Mutator {
  public:
-  Mutator(std::vector<std::string> seeds, uint64_t seed) : seeds_(std::move(seeds)), random_(seed) {}
+  Mutator(std::vector<std::string> seeds, uint64_t seed)
+      : seeds_(std::move(seeds)), random_(seed) {}
 
   std::string Next() {
     std::string text = Pick();
@@ -67,8 +68,9 @@ class Mutator {
 
   void Mutate(std::string& text) {
     static const std::string kBytes = "{}[]()\"'\\/*,:;.-+<>=%$@#\n\r\t 09azAZ_\x01\x7f\x80\xff\0";
-    static const char* const kWords[] = {"-1", "9223372036854775807", "1e999", "null", "\\u0000", "\xf0\x9f\x98\x80",
-                                         "true", "4294967296", "nan", "\"\"", "[[[[[[[[", "}}"};
+    static const char* const kWords[] = {
+        "-1",   "9223372036854775807", "1e999", "null", "\\u0000",  "\xf0\x9f\x98\x80",
+        "true", "4294967296",          "nan",   "\"\"", "[[[[[[[[", "}}"};
     const size_t at = Below(text.size() + 1);
     const size_t length = Below(1 + std::min<size_t>(text.size() - at, 1 << Below(9)));
     switch (Below(8)) {
@@ -78,17 +80,26 @@ class Mutator {
       case 1:
         if (at < text.size()) text[at] = kBytes[Below(kBytes.size())];
         break;
-      case 2: text.insert(at, 1, kBytes[Below(kBytes.size())]); break;
-      case 3: text.erase(at, length); break;
-      case 4: text.insert(Below(text.size() + 1), text.substr(at, length)); break;
-      case 5: text.replace(at, length, kWords[Below(std::size(kWords))]); break;
+      case 2:
+        text.insert(at, 1, kBytes[Below(kBytes.size())]);
+        break;
+      case 3:
+        text.erase(at, length);
+        break;
+      case 4:
+        text.insert(Below(text.size() + 1), text.substr(at, length));
+        break;
+      case 5:
+        text.replace(at, length, kWords[Below(std::size(kWords))]);
+        break;
       case 6: {
         const std::string& other = Pick();
         const size_t from = Below(other.size() + 1);
         text.replace(at, length, other.substr(from, Below(257)));
         break;
       }
-      default: text.resize(at);
+      default:
+        text.resize(at);
     }
   }
 

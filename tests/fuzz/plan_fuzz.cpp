@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)candidate::KernelInstances(*parsed, problem);
   for (const candidate::Step& step : parsed->plan.steps) {
     const auto* kernel = std::get_if<candidate::KernelStep>(&step.what);
-    if (kernel != nullptr) (void)candidate::CheckSignature(*kernel, "f<256, 2>(float4 const*, int, float*)");
+    if (kernel != nullptr)
+      (void)candidate::CheckSignature(*kernel, "f<256, 2>(float4 const*, int, float*)");
   }
   return 0;
 }

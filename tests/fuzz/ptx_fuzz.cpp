@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cudaagent;
   using namespace cudaagent::device;
   const int fd = ::memfd_create("ptx", MFD_CLOEXEC);
-  fuzz::Require(fd >= 0 && ::write(fd, data, size) == static_cast<ssize_t>(size), "memory is to be had");
+  fuzz::Require(fd >= 0 && ::write(fd, data, size) == static_cast<ssize_t>(size),
+                "memory is to be had");
   Artifact artifact;
   artifact.ptx_path = "/proc/self/fd/" + std::to_string(fd);
   ptx::PtxDevice device(*ptx::FindGpuModel("h200"), 200'000, ptx::BestExecutor(), 1);

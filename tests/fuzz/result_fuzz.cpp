@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string once = protocol::ToText(protocol::ToJson(*evaluation));
   auto again = protocol::EvaluationFromJson(nlohmann::json::parse(once));
   fuzz::Require(again.has_value(), "a result that was read can be written and read");
-  fuzz::Require(protocol::ToText(protocol::ToJson(*again)) == once, "reading and writing is stable");
+  fuzz::Require(protocol::ToText(protocol::ToJson(*again)) == once,
+                "reading and writing is stable");
   return 0;
 }

@@ -6,7 +6,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cudaagent;
   auto file = config::ParseSettings(fuzz::TextOf(data, size), "f.toml");
   if (!file) {
-    fuzz::Require(file.error().message.rfind("f.toml:", 0) == 0, "an error names the file and the line");
+    fuzz::Require(file.error().message.rfind("f.toml:", 0) == 0,
+                  "an error names the file and the line");
     return 0;
   }
   for (const config::FileValue& value : file->values) {

@@ -36,8 +36,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   bool whole_overflowed = false, cut_overflowed = false;
   const auto whole = Parse(text, 0, &whole_overflowed);
   const auto pieces = Parse(text, 1 + static_cast<uint32_t>(size), &cut_overflowed);
-  fuzz::Require(whole_overflowed == cut_overflowed, "an overflow does not depend on where bytes are cut");
-  fuzz::Require(whole.size() == pieces.size(), "the number of events does not depend on where bytes are cut");
+  fuzz::Require(whole_overflowed == cut_overflowed,
+                "an overflow does not depend on where bytes are cut");
+  fuzz::Require(whole.size() == pieces.size(),
+                "the number of events does not depend on where bytes are cut");
   for (size_t i = 0; i < whole.size(); ++i) {
     fuzz::Require(whole[i].type == pieces[i].type && whole[i].data == pieces[i].data,
                   "events do not depend on where bytes are cut");

@@ -49,7 +49,8 @@ TEST(SecretTest, RedactsItselfAndItsKind) {
   EXPECT_EQ(secret.Redact("task-switching is fine, so is sk-short"),
             "task-switching is fine, so is sk-short");
   EXPECT_EQ(secret.Redact("Authorization: Bearer abcdefgh12"), "Authorization: Bearer [redacted]");
-  EXPECT_EQ(secret.Redact("the key ends in /w0rd-long, they say"), "the key ends in [redacted], they say");
+  EXPECT_EQ(secret.Redact("the key ends in /w0rd-long, they say"),
+            "the key ends in [redacted], they say");
   EXPECT_EQ(Secret(std::string("EMPTY")).Redact("EMPTY is a placeholder"),
             "EMPTY is a placeholder");
 }

@@ -59,7 +59,8 @@ TEST(AnswerReaderTest, PutsAStreamTogetherWhereverItIsCut) {
 }
 
 TEST(AnswerReaderTest, AnAnswerWithAPieceThatIsNoJsonIsNoAnswer) {
-  const std::string lone_surrogate = "data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"}}]}\n\n";
+  const std::string lone_surrogate =
+      "data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\"}}]}\n\n";
   const AnswerReader reader = Read(Delta({{"content", "half "}}) + lone_surrogate +
                                    Delta({{"content", " whole"}}, "stop") + "data: [DONE]\n\n");
   EXPECT_FALSE(reader.reply);

@@ -37,7 +37,9 @@ class FakeClock : public IterationClock {
   }
   bool TakeDisturbance() override { return disturbances-- > 0; }
   void Keep() override { kept_ = spans_; }
-  void Drop() override { spans_ = kept_.empty() ? std::vector<std::vector<double>>(spans_.size()) : kept_; }
+  void Drop() override {
+    spans_ = kept_.empty() ? std::vector<std::vector<double>>(spans_.size()) : kept_;
+  }
   const std::vector<double>& Spans(size_t contender) const override { return spans_[contender]; }
 
   int disturbances = 0;  // looks that find the device slowed down

@@ -10,7 +10,7 @@ inline TensorInfo ExampleTensor(const std::string& name) {
 }
 
 inline ProblemSpec ExampleSpec() {
-  return ProblemSpec{"/m.py",    "import torch\n\xC3\xA9", "Net", {{"dim", "1024"}},
+  return ProblemSpec{"/m.py",    "import torch\n\xC3\xA9", "Net",         {{"dim", "1024"}},
                      "bfloat16", Precision::kTorchDefault, "more_inputs", Mode::kTrain};
 }
 
@@ -50,18 +50,14 @@ inline EvalOptions ExampleOptions() {
   return options;
 }
 
-inline Timing ExampleTiming() { return Timing{1.5, 1.25, 1.75, 100, 1.125, 3, "cupti-graph", 1.625}; }
+inline Timing ExampleTiming() {
+  return Timing{1.5, 1.25, 1.75, 100, 1.125, 3, "cupti-graph", 1.625};
+}
 
 inline CompileReport ExampleCompile() {
-  return CompileReport{true,
-                       true,
-                       0.125,
-                       "a log\n",
-                       {"prefetch"},
-                       {DeviceVariable{"runs", 4, true}},
-                       "/c.cubin",
-                       "/c.ptx",
-                       {KernelResources{"f<2>", 32, 16, 1024, 256}}};
+  return CompileReport{true,       true,         0.125,
+                       "a log\n",  {"prefetch"}, {DeviceVariable{"runs", 4, true}},
+                       "/c.cubin", "/c.ptx",     {KernelResources{"f<2>", 32, 16, 1024, 256}}};
 }
 
 inline Evaluation ExampleEvaluation() {
@@ -73,7 +69,8 @@ inline Evaluation ExampleEvaluation() {
   e.problem_hash = "p";
   e.device =
       DeviceStamp{"gpu", "NVIDIA H200", "GPU-1", "sm_90a", "580", "13.0", "13.0", "13.1", "2.11"};
-  e.protocol = ProtocolStamp{2, "tf32", "verified", 5, "cupti-graph", false, true, "compile", "default", true, "n", "strict", "train"};
+  e.protocol = ProtocolStamp{2,         "tf32",    "verified", 5,   "cupti-graph", false,  true,
+                             "compile", "default", true,       "n", "strict",      "train"};
   e.compile = ExampleCompile();
   e.check.trials = 5;
   e.check.passed = 4;

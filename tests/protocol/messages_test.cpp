@@ -26,8 +26,12 @@ std::vector<FromChild> EveryAnswer() {
           StageNote{"check"},
           ProblemReply{ExampleProblem()},
           EvaluationReply{ExampleEvaluation(), true},
-          BaselineReply{true, "fine", ExampleTiming(), {{"default", ExampleTiming()}},
-                        {{"max-autotune", "no"}}, 41.5},
+          BaselineReply{true,
+                        "fine",
+                        ExampleTiming(),
+                        {{"default", ExampleTiming()}},
+                        {{"max-autotune", "no"}},
+                        41.5},
           CalibrationReply{Ceilings{1, 2, 3, 4, 5, "2026-01-01T00:00:00Z"}},
           ErrorReply{{ErrorCode::kUsage, "line 3"}},
           CompileReply{
@@ -35,11 +39,17 @@ std::vector<FromChild> EveryAnswer() {
 }
 
 std::vector<ToWorker> EveryJob() {
-  return {
-      LoadProblem{ExampleSpec()},
-      EvaluateJob{"src", "/c", "/p", {{"f", "_Z"}}, {{"f", "f()"}}, ExampleOptions(), false, false,
-                  "default"},
-      BaselineJob{ExampleOptions(), {"default", "max-autotune"}}, CalibrateJob{}, Shutdown{}};
+  return {LoadProblem{ExampleSpec()},
+          EvaluateJob{"src",
+                      "/c",
+                      "/p",
+                      {{"f", "_Z"}},
+                      {{"f", "f()"}},
+                      ExampleOptions(),
+                      false,
+                      false,
+                      "default"},
+          BaselineJob{ExampleOptions(), {"default", "max-autotune"}}, CalibrateJob{}, Shutdown{}};
 }
 
 // Encoding what was decoded gives the same bytes, so no field is lost or changed.
@@ -149,8 +159,9 @@ TEST(MessagesTest, FiguresThatAreNoNumbersTravelAsWords) {
 
 TEST(MessagesTest, AbsentFiguresAreLeftOut) {
   const json bare = ToJson(Evaluation{});
-  for (const char* key : {"candidate", "eager", "compiled_baseline", "speedup_eager",
-                          "speedup_compile", "own_kernel_share", "extra_bytes", "prepare", "reward"}) {
+  for (const char* key :
+       {"candidate", "eager", "compiled_baseline", "speedup_eager", "speedup_compile",
+        "own_kernel_share", "extra_bytes", "prepare", "reward"}) {
     EXPECT_FALSE(bare.contains(key)) << key;
   }
   const json timed = ToJson(ExampleEvaluation());

@@ -98,8 +98,8 @@ class RefineTest : public testing::Test {
     Candidate first;
     first.source = std::move(init);
     observer_.feedback = [](const Attempt& a) { return "about " + a.candidate.source; };
-    Outcome outcome = Refine(spec_, {first, history_, elapsed_s_}, evaluator_, proposer, store_, limits,
-                             observer_);
+    Outcome outcome = Refine(spec_, {first, history_, elapsed_s_}, evaluator_, proposer, store_,
+                             limits, observer_);
     bests_ = proposer.bests;
     feedbacks_ = proposer.feedbacks;
     budgets_ = proposer.budgets;
@@ -210,7 +210,8 @@ TEST_F(RefineTest, AWrongBaselineLeavesRoomForARightKernel) {
 }
 
 TEST_F(RefineTest, ResumedAfterAnyAttemptItEndsAsTheUndisturbedRun) {
-  const std::vector<std::string> sources = {"2.0", "wrong", "1.5", "3.0", "1.0", "wrong", "2.5", "9.0"};
+  const std::vector<std::string> sources = {"2.0", "wrong", "1.5", "3.0",
+                                            "1.0", "wrong", "2.5", "9.0"};
   Limits limits;
   limits.patience = 3;
   const Outcome whole = Run(sources, limits);
@@ -359,9 +360,9 @@ TEST_F(RefineTest, NothingIsLeftAtTheSpeedOfLight) {
 }
 
 TEST(StopReasonTest, EveryOneIsReadBack) {
-  for (StopReason reason :
-       {StopReason::kSpeedOfLight, StopReason::kAttempts, StopReason::kPatience, StopReason::kTarget,
-        StopReason::kTime, StopReason::kTokens, StopReason::kExhausted, StopReason::kInterrupted}) {
+  for (StopReason reason : {StopReason::kSpeedOfLight, StopReason::kAttempts, StopReason::kPatience,
+                            StopReason::kTarget, StopReason::kTime, StopReason::kTokens,
+                            StopReason::kExhausted, StopReason::kInterrupted}) {
     EXPECT_EQ(StopReasonOf(ToString(reason)), reason);
   }
 }

@@ -138,7 +138,8 @@ TEST_F(RunFolderTest, WithoutANameTheFolderIsDatedAndLatestPointsAtIt) {
   fs::current_path(old);
   ASSERT_TRUE(run) << run.error().message;
   const std::string name = fs::path((*run)->folder()).filename();
-  EXPECT_FALSE(fs::exists(fs::symlink_status(temp_.path() + "/runs/latest"))) << "nothing is stored yet";
+  EXPECT_FALSE(fs::exists(fs::symlink_status(temp_.path() + "/runs/latest")))
+      << "nothing is stored yet";
   ASSERT_TRUE((*run)->SaveAttempt(attempt_, nullptr, true));
   EXPECT_NE(name.find("-soft-max-"), std::string::npos) << name;
   EXPECT_EQ(fs::read_symlink(temp_.path() + "/runs/latest").string(), name);

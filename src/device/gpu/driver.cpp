@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdio>
-
 #include <mutex>
 
 namespace cudaagent::device::gpu {

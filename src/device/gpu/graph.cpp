@@ -34,8 +34,9 @@ void Quietly(F&& call) {
   }
 }
 
-// A capture marks the state of the default random generator as capturing, and only one that ends well
-// clears the mark; random numbers could then be drawn no more. So captures get a copy of the state.
+// A capture marks the state of the default random generator as capturing, and only one that ends
+// well clears the mark; random numbers could then be drawn no more. So captures get a copy of the
+// state.
 class GeneratorForCapture {
  public:
   explicit GeneratorForCapture(c10::DeviceIndex device)

@@ -47,8 +47,8 @@ struct LaunchOutcome {
 // instructions executed.
 LaunchOutcome RunBlocks(const LaunchRequest& request, uint64_t* used);
 
-// Runs all blocks to the end. Counters do not depend on the number of host threads; a fault is that of the
-// lowest faulting block. `used` is increased by the thread instructions executed.
+// Runs all blocks to the end. Counters do not depend on the number of host threads; a fault is that
+// of the lowest faulting block. `used` is increased by the thread instructions executed.
 Checked<Counters> RunLaunch(const LaunchRequest& request, uint64_t* used);
 
 }  // namespace cudaagent::device::ptx

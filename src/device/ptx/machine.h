@@ -25,8 +25,8 @@ struct Allocation {
   bool writable = false;
   bool* touched = nullptr;  // set when a launch accesses it
   uint8_t* written =
-      nullptr;  // one byte per byte, 1 = written, 0 = never; null: all is initialised
-  uint64_t shift = 0;           // host address less the kernel's, modulo 2^64; 0 on the CPU device
+      nullptr;         // one byte per byte, 1 = written, 0 = never; null: all is initialised
+  uint64_t shift = 0;  // host address less the kernel's, modulo 2^64; 0 on the CPU device
   PageSource* pages = nullptr;  // null: all is present
 };
 

@@ -90,16 +90,19 @@ TEST(ModelErrorTest, NamesTheNearestClass) {
 TEST(ModelErrorTest, NamesTheNearestInputsFunction) {
   ProblemSpec spec = SpecOf(kModel + kEnd + "def long_inputs(): return [torch.rand(9)]\n");
   spec.inputs_fn = "long_input";
-  EXPECT_EQ(LoadError(spec),
-            "usage: model.py has no function long_input(). Did you mean 'long_inputs'? Its functions "
-            "are get_inputs, get_init_inputs, long_inputs.");
+  EXPECT_EQ(
+      LoadError(spec),
+      "usage: model.py has no function long_input(). Did you mean 'long_inputs'? Its functions "
+      "are get_inputs, get_init_inputs, long_inputs.");
 }
 
 TEST(ModelErrorTest, SaysWhatToDoAboutAHardCodedGpu) {
-  for (const char* body : {"return x.cuda()", "return x.to('cuda')", "return x + torch.ones(4, device='cuda')"}) {
-    EXPECT_THAT(LoadError(WithForward(body)),
-                MatchesRegex("usage: model.py:[0-9]+: this line asks for a CUDA device, and there is none "
-                             "here: the problem runs on the CPU device. Leave the device out .*"))
+  for (const char* body :
+       {"return x.cuda()", "return x.to('cuda')", "return x + torch.ones(4, device='cuda')"}) {
+    EXPECT_THAT(
+        LoadError(WithForward(body)),
+        MatchesRegex("usage: model.py:[0-9]+: this line asks for a CUDA device, and there is none "
+                     "here: the problem runs on the CPU device. Leave the device out .*"))
         << body;
   }
 }
@@ -126,9 +129,10 @@ TEST(ModelErrorTest, SaysWhichArgumentsForwardWants) {
 }
 
 TEST(ModelErrorTest, RefusesOutputsItCannotCompare) {
-  EXPECT_EQ(LoadError(WithForward("return {'y': [x, 'text']}")),
-            "usage: model.py: Model.forward returns a value of type str among its outputs, which is "
-            "not supported yet. Return tensors, or tuples and dicts of tensors.");
+  EXPECT_EQ(
+      LoadError(WithForward("return {'y': [x, 'text']}")),
+      "usage: model.py: Model.forward returns a value of type str among its outputs, which is "
+      "not supported yet. Return tensors, or tuples and dicts of tensors.");
   EXPECT_EQ(
       LoadError(WithForward("return x, 3")),
       "usage: model.py: Model.forward returns a value of type int among its outputs, which is not "

@@ -255,7 +255,8 @@ TEST(LoadTest, TakesArgumentsByName) {
 }
 
 TEST(LoadTest, TakesInputsFromTheFunctionNamed) {
-  ProblemSpec spec = SpecOf(WithForward("return x + 1") + "def wide(): return [torch.rand(3, 9)]\n");
+  ProblemSpec spec =
+      SpecOf(WithForward("return x + 1") + "def wide(): return [torch.rand(3, 9)]\n");
   auto usual = Load(spec);
   spec.inputs_fn = "wide";
   auto wide = Load(spec);

@@ -108,7 +108,8 @@ TEST(TrainModeTest, RefusesProblemsThatDropAtRandom) {
       {"return x + torch.rand_like(x) if self.training else x", "pass"}};
   for (const auto& [body, init] : problems) {
     const std::string error = LoadError(Training(body, init));
-    EXPECT_THAT(error, testing::StartsWith("usage: model.py draws random numbers in train mode (aten::"))
+    EXPECT_THAT(error,
+                testing::StartsWith("usage: model.py draws random numbers in train mode (aten::"))
         << body;
     EXPECT_THAT(error, HasSubstr("use --mode eval")) << body;
   }

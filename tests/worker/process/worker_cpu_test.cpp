@@ -106,7 +106,8 @@ TEST_F(WorkerCpuTest, PassesARealKernelWithCountersAndResources) {
   EXPECT_EQ(evaluation.own_kernel_share, 1);
   ASSERT_EQ(evaluation.compile.kernels.size(), 1u);
   EXPECT_EQ(evaluation.compile.kernels[0].name, "rows");
-  EXPECT_THAT(evaluation.message, HasSubstr("Correct in 5 of 5 trials and 6 of 6 hidden variants; estimated"));
+  EXPECT_THAT(evaluation.message,
+              HasSubstr("Correct in 5 of 5 trials and 6 of 6 hidden variants; estimated"));
 }
 
 TEST_F(WorkerCpuTest, TellsWrongResultsWithTheirPattern) {

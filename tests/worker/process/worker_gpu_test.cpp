@@ -116,8 +116,8 @@ TEST_F(WorkerGpuTest, TellsWhatTheInterpreterLookedAt) {
   EXPECT_THAT(evaluation.check.races->remarks, testing::IsEmpty());
 }
 
-// The second reduction writes what slow warps may still read of the first: 16 iterations lie between,
-// so the results are right.
+// The second reduction writes what slow warps may still read of the first: 16 iterations lie
+// between, so the results are right.
 TEST_F(WorkerGpuTest, FindsARaceThatItsOwnScheduleHides) {
   std::string racy = SoftmaxKernel();
   const std::string barrier = "  __syncthreads();\n  for (int d";

@@ -79,19 +79,21 @@ def main():
     arguments = parser.parse_args()
     document = {"schema": 1, "worker_start_s": worker_start(arguments)}
     with tempfile.TemporaryDirectory() as folder:
+        def save(**part):
+            document.update(part, **common.stamp(small[-1]))
+            common.write_json(arguments.out, document)
+
         small = evaluations(arguments, folder, "small", [RELU] * arguments.count)
-        document["small"] = summary(small)
+        save(small=summary(small))
         if not arguments.small_only:
             large = evaluations(arguments, folder, "large", [RELU] * arguments.count, "--const", "batch_size=4096")
-            document["large"] = summary(large)
+            save(large=summary(large))
         for name, source, verdict in (("fault", FAULT, "device_fault"), ("hang", HANG, "timed_out")):
             rows = evaluations(arguments, folder, name, [RELU, source, RELU], "--timeout-check", "3")
             if [r["verdict"] for r in rows] != ["ok", verdict, "ok"]:
                 raise SystemExit(f"{name}: verdicts {[r['verdict'] for r in rows]}")
             # From the dead worker's end to the next one ready with the problem loaded.
-            document[f"respawn_after_{name}_s"] = rows[2]["seconds"]["worker_wait"]
-    document.update(common.stamp(small[-1]))
-    common.write_json(arguments.out, document)
+            save(**{f"respawn_after_{name}_s": rows[2]["seconds"]["worker_wait"]})
     print(json.dumps(document, indent=1))
 
 

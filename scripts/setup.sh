@@ -102,12 +102,14 @@ build_targets() {
     }
     echo "$wanted" >"$build/.python"
   fi
-  if ninja -C "$build" -n "$@" 2>/dev/null | grep -q 'no work to do'; then one_at_a_time done; return; fi
-  say "building $* in $build"
+  # Ninja looks at globbed folders each time: only one that takes longer has something to build.
+  (sleep 1.5 && say "building $* in $build") 9>&- &
+  local announcement=$!
   ninja -C "$build" "$@" >"$build/build.log" 2>&1 || {
     grep -vE '^\[[0-9]+/[0-9]+\]' "$build/build.log" | head -60 >&2
     die "the build failed; the whole log is $build/build.log"
   }
+  kill $announcement 2>/dev/null || true
   one_at_a_time done
 }
 

@@ -16,6 +16,16 @@ def add_program_argument(parser):
                         help="the program to measure (default: build/release/bin/cudaagent)")
 
 
+def add_sweep_arguments(parser, result, command):
+    """What every resumable sweep takes; `result` is its file, `command` what it calls of cudaagent."""
+    add_program_argument(parser)
+    parser.add_argument("--max-seconds", type=float, default=0, help="start nothing after this; call again to go on")
+    parser.add_argument("--out", default=str(ROOT / "benchmarks/results/h200" / result))
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--small", action="store_true", help="reduced sizes, for a machine without a GPU")
+    parser.add_argument("--flag", action="append", default=[], help=f"a further word for cudaagent {command}")
+
+
 def call(program, *arguments, environment=None, timeout=None):
     """Runs `program arguments`; returns (exit code, stdout). stderr goes through."""
     done = subprocess.run([program, *map(str, arguments)], stdout=subprocess.PIPE, text=True, timeout=timeout,

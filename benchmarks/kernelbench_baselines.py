@@ -185,7 +185,6 @@ def time_chunk(todo, rows, environment, late, arguments):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    common.add_program_argument(parser)
     parser.add_argument("--kernelbench", required=True, help="a checkout's KernelBench/ folder")
     parser.add_argument("--level", default="1,2,3", help="levels, with commas (default 1,2,3)")
     parser.add_argument("--problems", help="only these, with commas: 1/19,3/35")
@@ -197,12 +196,8 @@ def parse_arguments():
     parser.add_argument("--python", default=sys.executable, help="the worker's Python, for the warming")
     parser.add_argument("--cache", help="inductor's and cudaagent's caches (default: --out without .json)")
     parser.add_argument("--timeout", type=float, default=400, help="seconds for one process (default 400)")
-    parser.add_argument("--max-seconds", type=float, default=0, help="start nothing after this; call again to go on")
     parser.add_argument("--retry", action="store_true", help="do rows without eager's time again")
-    parser.add_argument("--out", default=str(common.ROOT / "benchmarks/results/h200/kernelbench_baselines.json"))
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--small", action="store_true", help="reduced sizes, for a machine without a GPU")
-    parser.add_argument("--flag", action="append", default=[], help="a further word for cudaagent eval")
+    common.add_sweep_arguments(parser, "kernelbench_baselines.json", "eval")
     return parser.parse_args()
 
 

@@ -28,18 +28,13 @@ def document(report, finished, wall):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    common.add_program_argument(parser)
     parser.add_argument("--kernelbench", required=True, help="a checkout's KernelBench/ folder")
     parser.add_argument("--level", default="1,2,3")
     parser.add_argument("--problems", help="ids and ranges, as bench takes them")
     parser.add_argument("--attempts", default=6, type=int, help="of the proposer, for each problem (default 6)")
     parser.add_argument("--problem-timeout", default="5m")
-    parser.add_argument("--max-seconds", type=float, default=0, help="ask it to stop after this; call again to go on")
     parser.add_argument("--work", help="the bench folder (default: --out without .json)")
-    parser.add_argument("--out", default=str(common.ROOT / "benchmarks/results/h200/kernelbench_builtin.json"))
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--small", action="store_true", help="reduced sizes, for a machine without a GPU")
-    parser.add_argument("--flag", action="append", default=[], help="a further word for cudaagent bench")
+    common.add_sweep_arguments(parser, "kernelbench_builtin.json", "bench")
     return parser.parse_args()
 
 

@@ -237,21 +237,16 @@ def differences(rows, other):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    common.add_program_argument(parser)
     parser.add_argument("--kernelbench", required=True, help="a checkout's KernelBench/ folder")
     parser.add_argument("--level", default="1,2,3", help="levels, with commas (default 1,2,3)")
     parser.add_argument("--problems", help="only these, with commas: 1/19,3/35")
     parser.add_argument("--jobs", type=int, default=6, help="problems at once (default 6)")
     parser.add_argument("--memory-gib", type=float, default=120, help="device memory the jobs may fill together")
     parser.add_argument("--timeout", type=float, default=180, help="seconds for one problem (default 180)")
-    parser.add_argument("--max-seconds", type=float, default=0, help="start nothing after this; call again to go on")
-    parser.add_argument("--out", default=str(common.ROOT / "benchmarks/results/h200/kernelbench_init.json"))
     parser.add_argument("--against", help="an earlier result: exit 1 where a verdict differs")
     parser.add_argument("--retry", action="store_true", help="try problems with a fault again")
-    parser.add_argument("--device", default="auto")
     parser.add_argument("--trials", type=int, default=5)
-    parser.add_argument("--small", action="store_true", help="reduced sizes, for a machine without a GPU")
-    parser.add_argument("--flag", action="append", default=[], help="a further word for cudaagent eval")
+    common.add_sweep_arguments(parser, "kernelbench_init.json", "eval")
     return parser.parse_args()
 
 

@@ -141,7 +141,6 @@ def both_sides(arguments, rate):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    common.add_program_argument(parser)
     parser.add_argument("--kernelbench", required=True, help="a checkout's KernelBench/ folder")
     parser.add_argument("--kernelbench-src", help="a checkout's src/ folder: its evaluator is timed too")
     parser.add_argument("--python", default=sys.executable, help="the Python, with torch, that runs the evaluator")
@@ -149,12 +148,8 @@ def parse_arguments():
     parser.add_argument("--samples", default=10, type=int, help="candidates for each problem (default 10)")
     parser.add_argument("--attempts", default=3, type=int, help="of the built-in proposer in step 1 (default 3)")
     parser.add_argument("--only", choices=["bench", "sides"], help="one half of it; the other is kept from --out")
-    parser.add_argument("--max-seconds", type=float, default=0)
     parser.add_argument("--work", help="where everything is kept (default: --out without .json)")
-    parser.add_argument("--out", default=str(common.ROOT / "benchmarks/results/h200/throughput.json"))
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--small", action="store_true", help="reduced sizes, for a machine without a GPU")
-    parser.add_argument("--flag", action="append", default=[], help="a further word for cudaagent bench")
+    common.add_sweep_arguments(parser, "throughput.json", "bench")
     return parser.parse_args()
 
 

@@ -29,9 +29,11 @@ one_at_a_time() {
   if [ "${1:-}" = done ]; then exec 9>&-; return; fi
   mkdir -p "$root/build"
   exec 9>"$root/build/.setup.lock"
-  flock -n 9 && return
-  say "another call is setting up; waiting for it"
-  flock 9
+  if ! flock -n 9; then
+    say "another call is setting up (process $(cat "$root/build/.setup.pid" 2>/dev/null)); waiting for it. Its build's log: $build/build.log"
+    flock 9
+  fi
+  echo $$ >"$root/build/.setup.pid"
 }
 
 as_root() {

@@ -193,8 +193,9 @@ int Resume(const OptimizeCommand& asked, const CLI::App& sub) {
   command.run = std::move(*run);
   PinDevice(command.run->before(), command);
   if (command.run->before().finished && same) return PrintFinished(command);
-  command.Say("resuming after " + std::to_string(command.run->before().attempts.size()) +
-              " attempts");
+  const size_t before = command.run->before().attempts.size();
+  command.Say("resuming after " + std::to_string(before) +
+              (before == 1 ? " attempt" : " attempts"));
   return RunOptimize(command);
 }
 

@@ -100,6 +100,11 @@ std::string SummaryText(const search::Outcome& outcome, const std::string& folde
     text += "nothing was faster than " + judgement.protocol.baseline +
             ": this is the best of what is correct, no gain\n";
   }
+  if (speedup && speedup->value <= 1 && judgement.estimated) {
+    text +=
+        "estimates of kernels and of operators do not compare: what has kernels of its own goes "
+        "first, and a GPU decides\n";
+  }
   return text + report::EvaluationText(judgement) + AlsoText(also);
 }
 

@@ -19,8 +19,10 @@ Result<void> CheckComparable(const Evaluation& a, const Evaluation& b) {
                                        " has no time to compare: its verdict is " +
                                        std::string(cudaagent::ToString(each->verdict)) + ".");
   }
-  if (a.problem_hash != b.problem_hash)
-    return differ("the problem", a.problem_hash, b.problem_hash);
+  if (a.problem_hash != b.problem_hash) {
+    return differ("the problem (model.py with its constants, class, dtype and mode, as a hash)",
+                  a.problem_hash.substr(0, 8), b.problem_hash.substr(0, 8));
+  }
   const auto device = [](const Evaluation& e) {
     return e.device.uuid.empty() ? e.device.name : e.device.uuid;
   };

@@ -76,8 +76,8 @@ Result<std::string> FindRun(const std::string& name) {
   const std::string shown = util::SanitiseLog(name, 200);
   if (name == "latest") {
     return Fail(ErrorCode::kUsage,
-                "There is no latest run: runs/latest below this folder leads to none. Name a "
-                "run's folder.");
+                "There is no latest run: runs/latest below this folder leads to none (a run "
+                "with --out is not counted). Name a run's folder.");
   }
   std::vector<std::string> matching;
   for (const std::string& each : RunNames(runs)) {

@@ -69,7 +69,8 @@ TEST(CompareTest, RefusesWhatCannotBeCompared) {
   };
   Evaluation other = Measured(1);
   other.problem_hash = "q";
-  EXPECT_THAT(refusal(Measured(1), other), HasSubstr("the problem is p in the first and q"));
+  EXPECT_THAT(refusal(Measured(1), other),
+              HasSubstr("and mode, as a hash) is p in the first and q"));
   other = Measured(1);
   other.device.uuid = "GPU-2";
   EXPECT_THAT(refusal(Measured(1), other), HasSubstr("the device is GPU-1"));

@@ -49,11 +49,13 @@ TEST(TrainModeTest, EveryForwardBeginsWithTheFirstStatistics) {
   ASSERT_TRUE(inputs);
   auto first = reference->Forward(*inputs, Precision::kFp32);
   auto second = reference->Forward(*inputs, Precision::kFp32);
-  auto exact = reference->ForwardDouble(*inputs);
-  ASSERT_TRUE(first && second && exact);
+  ASSERT_TRUE(first && second);
   EXPECT_TRUE((*first)[0].equal((*second)[0]));
-  EXPECT_TRUE((*exact)[0].to(at::kFloat).allclose((*first)[0], 1e-4, 1e-4));
   EXPECT_FALSE(reference->parameters().at("bn.running_mean").equal(at::full({4}, 7.0f)));
+  auto exact = reference->ForwardDouble(*inputs);
+  ASSERT_TRUE(exact);
+  EXPECT_TRUE((*exact)[0].to(at::kFloat).allclose((*first)[0], 1e-4, 1e-4));
+  ASSERT_TRUE(reference->Forward(*inputs, Precision::kFp32));
   ASSERT_TRUE(reference->RestoreStatistics());
   EXPECT_TRUE(reference->parameters().at("bn.running_mean").equal(at::full({4}, 7.0f)));
   EXPECT_EQ(reference->parameters().at("bn.num_batches_tracked").item<int64_t>(), 0);

@@ -1,5 +1,6 @@
 #include "cli/preset.h"
 
+#include <algorithm>
 #include <array>
 
 namespace cudaagent::cli {
@@ -27,6 +28,12 @@ std::vector<std::string> PresetNames() {
   std::vector<std::string> names;
   for (const Preset& preset : kPresets) names.emplace_back(preset.name);
   return names;
+}
+
+bool DecidedByPresets(std::string_view flag) {
+  constexpr std::array<std::string_view, 6> kFlags = {
+      "--tier", "--precision", "--mode", "--baseline", "--reward", "--no-hidden-variants"};
+  return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
 }
 
 void ApplyPreset(const CLI::App& command, ProblemFlags& problem, EvalFlags& flags) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "cli/preset.h"
 #include "util/text.h"
 
 namespace cudaagent::cli {
@@ -78,7 +79,14 @@ Result<store::FlagValues> ResumedFlags(const CLI::App& command, const store::Fla
                                        const store::FlagValues& given) {
   store::FlagValues flags = recorded;
   const std::string run = command.get_name() == "bench" ? "bench" : "run";
+  const auto preset = recorded.find("--preset");
   for (const auto& [name, values] : given) {
+    if (preset != recorded.end() && !recorded.contains(name) && DecidedByPresets(name)) {
+      return Fail(ErrorCode::kUsage, WithTwin(command, name) + " contradicts the " + run +
+                                         ": now " + InWords(name, values) + ", the " + run +
+                                         " has what " + InWords("--preset", preset->second) +
+                                         " says. Leave it out, or start a new " + run + ".");
+    }
     const Values before = ValuesIn(command, recorded, name);
     if (values == before) continue;
     if (!kMayChange.contains(name)) {

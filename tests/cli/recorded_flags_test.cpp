@@ -72,6 +72,16 @@ TEST(RecordedFlagsTest, AContradictionIsNamed) {
   unsetenv("CUDAAGENT_TIER");
 }
 
+TEST(RecordedFlagsTest, WhatAPresetDecidedIsNotUndone) {
+  const auto recorded = Given({"/m.py", "--preset", "kernelbench"});
+  EXPECT_EQ(Message(recorded, {"--mode", "eval"}),
+            "--mode contradicts the run: now --mode eval, the run has what --preset kernelbench "
+            "says. Leave it out, or start a new run.");
+  EXPECT_EQ(
+      Message(Given({"/m.py", "--preset", "kernelbench", "--mode", "eval"}), {"--mode", "eval"}),
+      "no error");
+}
+
 TEST(RecordedFlagsTest, RepeatingWhatTheRunHasIsNoContradiction) {
   const auto recorded = Given({"/m.py", "--dtype", "float16"});
   EXPECT_EQ(Message(recorded, {"/m.py", "--dtype", "float16", "--precision", "tf32"}), "no error");
